@@ -31,7 +31,7 @@ def test_an_installed_lab_names_its_program(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_renamed_stream_is_still_that_stream() -> None:
     """It counts what it was given, and knows what the stream below it knows."""
-    stream = door.Renamed(io.StringIO())
+    stream = door.Rewritten(io.StringIO(), lambda text: text.replace(door.DOOR, door.PROGRAM))
     assert stream.write("./fairground") == len("./fairground")
     assert stream.getvalue() == "fairground" and not stream.isatty()
 

@@ -12,6 +12,7 @@ import pytest
 
 from builders.jobs import WORKLOADS, job
 from fairground import generators
+from fairground.generators.slots import Templates
 from fairground.model import Cell, CellSettings, LabError, Load, Topology
 
 COMMANDS = [
@@ -153,6 +154,32 @@ def cell(generator: str, workload: str, load: dict[str, Any]) -> Cell:
     """A cell of four connections under a generator."""
     shape = Load(**({"connections": 4, "window_s": 1.0, "timeout_ms": 1000, "generator": generator} | load))
     return Cell("server:variant", workload, Topology(), shape, CellSettings())
+
+
+SECRET_REQUESTS = [
+    {"headers": (("Authorization", "Bearer S3cr3t-1"), ("accept", "text/html"))},
+    {"headers": (("X-Api-Key", "S3cr3t-1"),)},
+    {"path": "/ping?token=S3cr3t-1"},
+]
+
+
+@pytest.mark.parametrize("differs", SECRET_REQUESTS)
+def test_no_secret_of_a_request_is_in_a_tools_words(differs: dict[str, Any], tmp_path: Path) -> None:
+    """A tool reads it from a file, or refuses: the process list shows words to everybody. An honest header is no matter."""
+    secret, honest = replace(WORKLOADS["ping"], **differs), replace(WORKLOADS["ping"], headers=(("X-Request-Id", "abc"),))
+    for name, tool in generators.TOOLS.items():
+        asked = replace(job(folder=tmp_path), workload=secret, templates=Templates.of(secret))
+        if tool.refusal(asked.load, secret) is None:
+            words = tool.command(asked)
+            assert "S3cr3t-1" not in " ".join(words), name
+            assert any("S3cr3t-1" in path.read_text() for path in tmp_path.iterdir()), "it is sent all the same"
+        else:
+            assert "a secret in them would be in the process list" in str(tool.refusal(asked.load, secret)), name
+        assert tool.refusal(asked.load, honest) is None, name
+        for path in tmp_path.iterdir():
+            path.unlink()
+    refusing = {name for name, tool in generators.TOOLS.items() if tool.refusal(Load(4, window_s=1.0), secret)}
+    assert refusing == {"ab", "hey", "oha"}
 
 
 @pytest.mark.parametrize(("generator", "workload", "load", "said"), REFUSALS)

@@ -20,9 +20,15 @@ from fairground.model import LabError, Stack
 from fairground.model.record import TryAsked
 
 SECRETS = (("Accept", "text/html"), ("Authorization", "Bearer x"))
-ASKED = TryAsked(
-    "http://127.0.0.1:8/x?a=1", "post", address.redact_headers(SECRETS), "body", "p99<50ms", 2, 1000, True, False, None
+PLAIN = TryAsked("http://127.0.0.1:8/x?a=1", "post", SECRETS, "body", "p99<50ms", 2, 1000, True, False, None)
+LOCKED = replace(
+    PLAIN,
+    url="http://127.0.0.1:8/x?a=1&token=t0",
+    body='{"password":"w0"}',
+    command=("env", "PGPASSWORD=p0", "./server"),
+    headers=(),
 )
+NOTHING = replace(PLAIN, url="", headers=(), body=None)
 
 
 @pytest.fixture
@@ -59,19 +65,49 @@ def test_a_revision_that_cannot_be_had_is_refused(checkout: tuple[Places, Stack]
 
 
 def test_secrets_are_not_kept() -> None:
-    """A record has the names of secret headers, not their values; other headers are whole."""
-    assert ASKED.headers == (("Accept", "text/html"), ("Authorization", None))
+    """A record has the names of secret headers, not their values; other headers are whole. So it is with all else."""
+    assert PLAIN.without_secrets().headers == (("Accept", "text/html"), ("Authorization", None))
+    kept = LOCKED.without_secrets()
+    assert kept.url == "http://127.0.0.1:8/x?a=1&token=(hidden)" and kept.body == '{"password":"(hidden)"}'
+    assert kept.command == ("env", "PGPASSWORD=(hidden)", "./server")
 
 
 def test_a_request_is_whole_again_with_its_secrets() -> None:
     """What goes on with a record gives the secrets again; the rest is in it."""
-    asked = address.request(ASKED, (("authorization", "Bearer x"),))
+    kept = PLAIN.without_secrets()
+    asked = address.request(address.restore(kept, replace(NOTHING, headers=(("authorization", "Bearer x"),))))
     assert (asked.host, asked.port, asked.method, asked.target) == ("127.0.0.1", 8, "POST", "/x?a=1")
     assert asked.headers == SECRETS and asked.body == b"body"
     with pytest.raises(LabError) as raised:
-        address.request(ASKED)
+        address.restore(kept, NOTHING)
     assert raised.value.message == "the value of the header `Authorization` is secret and was not kept"
-    assert raised.value.hint == "give it again: --header 'Authorization: …'"
+    assert raised.value.hint == "give it again: --header @FILE, with `Authorization: …` in the file"
+    assert address.restore(LOCKED.without_secrets(), LOCKED) == LOCKED
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"url": ""}, "the URL held a secret, which was not kept"),
+        ({"body": None}, "the body held a secret, which was not kept"),
+        ({"command": None}, "the command held a secret, which was not kept"),
+        ({"url": "http://127.0.0.1:9/x?a=1&token=t0"}, "the URL is another one than that of the record"),
+        ({"command": ("./server",)}, "the command is another one than that of the record"),
+    ],
+)
+def test_a_secret_that_is_not_given_again_is_asked_for(given: dict[str, Any], message: str) -> None:
+    """What a record has not kept must come again, and belong to it; no answer shows what was given."""
+    with pytest.raises(LabError, match=message) as raised:
+        address.restore(LOCKED.without_secrets(), replace(LOCKED, **given))
+    assert "t0" not in f"{raised.value.message}{raised.value.hint}"
+
+
+def test_what_a_record_knows_is_not_given_again() -> None:
+    """A URL, a body or a command beside a record that has it whole is refused: it would be passed over."""
+    for given in ({"url": "http://127.0.0.1:8/x"}, {"body": "other"}):
+        with pytest.raises(LabError) as raised:
+            address.restore(replace(PLAIN, headers=()), replace(NOTHING, **given))
+        assert raised.value.hint == "leave it out"
 
 
 def test_a_run_goes_on_with_the_servers_that_it_began_with(checkout: tuple[Places, Stack]) -> None:

@@ -114,6 +114,19 @@ def test_a_given_server_is_left_as_it_was(bare: Database) -> None:
 
 
 @pytest.mark.live
+def test_a_password_of_the_environment_is_used(bare: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`PGPASSWORD` is heard where the URL has no password, and a wrong one there is refused."""
+    address = bare.admin
+    url = f"postgresql://{address.user}@{address.host}:{address.port}/postgres"
+    monkeypatch.setenv("PGPASSWORD", address.password)
+    found = postgres.given_database(url, CONTRACT)
+    assert found.admin.password == address.password and found.version()
+    found.stop()
+    monkeypatch.setenv("PGPASSWORD", "another")
+    assert "password authentication failed" in refusal(url).message
+
+
+@pytest.mark.live
 def test_given_server_loses_what_a_killed_lab_left(bare: Database) -> None:
     """Databases that carry our mark are dropped when a session begins, and one that somebody else called so is left alone."""
     killed = postgres.given_database(url_of(bare), CONTRACT)
@@ -260,5 +273,5 @@ def test_given_server_that_is_not_there() -> None:
 def test_given_text_that_is_no_url() -> None:
     """Something else than a URL is refused, with the form that is wanted."""
     error = refusal("mysql://nobody")
-    assert error.message.startswith("`--database` is not a connection URL: ")
+    assert error.message == "`--database` is not a connection URL"
     assert error.hint == "postgresql://USER:PASSWORD@HOST:PORT/postgres"

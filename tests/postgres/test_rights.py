@@ -57,6 +57,34 @@ def test_only_the_labs_own_connections_are_told_of_tls(monkeypatch: pytest.Monke
         assert "?" not in one.server_url()
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://u:p@w0rd@h/x",
+        "postgresql://u:w0/rd@h/x",
+        "postgresql://u:1/w0rd@h/x",
+        "postgresql://u:%zzw0rd@h/x",
+        "host=h w0rd",
+    ],
+)
+def test_a_url_that_cannot_be_read_is_not_shown(url: str) -> None:
+    """A special character in a password ends it early: what libpq takes the rest for is no word of an error."""
+    with pytest.raises(LabError) as raised:
+        _address(url)
+    assert "`--database`" in raised.value.message and "USER:PASSWORD" in str(raised.value.hint)
+    assert "w0" not in f"{raised.value.message}{raised.value.hint}" and "rd" not in raised.value.message.replace("word", "")
+    assert _address("postgresql://u:p%40w%2F0rd@h/x").password == "p@w/0rd"
+
+
+def test_without_a_password_libpq_looks_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty password would be one: none is told, and libpq reads `PGPASSWORD` and its file."""
+    asked = list[dict[str, Any]]()
+    monkeypatch.setattr(psycopg, "connect", lambda **words: asked.append(words))
+    for url in ("postgresql://u@h/x", "postgresql://u:p@h/x"):
+        Database(_address(url), Path(), None).connect()
+    assert [words["password"] for words in asked] == [None, "p"]
+
+
 def test_a_url_says_nothing_that_is_passed_over() -> None:
     """A word that the lab would not pass on is refused, rather than dropped unseen."""
     with pytest.raises(LabError, match="`--database` says `options`, which the lab does not pass on"):

@@ -11,6 +11,8 @@ from typing import Any
 from fairground.cli import door
 
 INTERRUPTED, OUR_FAULT = 130, 70
+SIGNS = frozenset(":=@")
+"""No command without one of these holds a secret, or names where one is."""
 COMPLETES = "_FAIRGROUND_COMPLETE"
 """The variable with which a shell asks what may be typed next."""
 
@@ -24,6 +26,10 @@ def main() -> None:
     try:
         if COMPLETES in os.environ:
             _complete()
+        if any(set(word) & SIGNS for word in sys.argv[1:]):
+            from fairground.cli import typed  # it loads the model, which a help does not need
+
+            typed.conceal()
         from fairground.cli.verbs import app
 
         sys.exit(app(sys.argv[1:] or ["--help"], prog_name="fairground", standalone_mode=False) or 0)
@@ -72,11 +78,11 @@ def _interrupt(_number: int, _frame: object) -> None:
 
 
 def _complain(message: str, hint: str | None) -> None:
-    from fairground.model import foreign
+    from fairground.model import foreign, secret
 
-    print(f"error: {foreign.line(message)}", file=sys.stderr)
+    print(f"error: {foreign.line(secret.redact(message))}", file=sys.stderr)
     if hint:
-        print(f"\nhint: {foreign.clean(hint)}", file=sys.stderr)
+        print(f"\nhint: {foreign.clean(secret.redact(hint))}", file=sys.stderr)
 
 
 def _refused(error: OSError) -> None:
@@ -106,10 +112,13 @@ def _foreign(error: Exception) -> None:
     import tempfile
     import traceback
 
+    from fairground.model import secret
+    from fairground.model.known import KNOWN
+
     with tempfile.NamedTemporaryFile(
         "w", encoding="utf-8", errors="replace", prefix="fairground-", suffix=".log", delete=False
     ) as log:
-        traceback.print_exc(file=log)
+        log.write(KNOWN.scrub(secret.redact(traceback.format_exc())))
     _complain(
         f"a fault of the lab itself: {type(error).__name__}: {error}", f"the traceback is in {log.name}; finished trials are kept"
     )

@@ -8,8 +8,10 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from fairground.inputs import numbers
+from fairground.inputs import files, numbers
 from fairground.inputs.options import Given, Option
+from fairground.model import secret
+from fairground.model.known import KNOWN
 
 Verb = Callable[[typer.Context, Given], None]
 
@@ -20,7 +22,11 @@ def takes(*options: Option) -> Callable[[Verb], Callable[..., None]]:
     def wrap(verb: Verb) -> Callable[..., None]:
         def call(context: typer.Context, **given: Any) -> None:
             lists = [one for one in options if one.separated and given[one.name]]
-            verb(context, given | {one.name: numbers.split_names(one.spelling, given[one.name]) for one in lists})
+            told = {
+                one.name: files.text_of(one.spelling, given[one.name]).strip() for one in options if one.told and given[one.name]
+            }
+            KNOWN.remember(*secret.secrets_of(list(told.values())))
+            verb(context, given | told | {one.name: numbers.split_names(one.spelling, given[one.name]) for one in lists})
 
         context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
         return _shaped(call, verb, [context, *_parameters(options)])

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,17 +16,18 @@ from fairground.capacity.service import address
 from fairground.capacity.service.behaviour import Encrypted
 from fairground.capacity.service.drive import CONNECTIONS
 from fairground.capacity.service.values import Visit
-from fairground.cli import say
+from fairground.cli import say, typed
 from fairground.cli.arguments import takes
-from fairground.cli.follow import Voice, finish, record_to_resume, refuse_beside_resume
+from fairground.cli.follow import Voice, finish, record_to_resume
 from fairground.cli.options import BAD_ANSWER
-from fairground.inputs import numbers, options
+from fairground.inputs import files, numbers, options
 from fairground.inputs.options import Given, Option
 from fairground.lab import pages, service, setup
 from fairground.lab.events import UnitDone
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
-from fairground.model import CellSettings, LabError, Load
+from fairground.model import CellSettings, LabError, Load, secret
+from fairground.model.known import KNOWN
 from fairground.model.record import Record, RecordKind, TryAsked
 from fairground.report import capacity as curves
 from fairground.report import visit
@@ -37,10 +36,11 @@ from fairground.report.text import words as texts
 OPTIONS = (
     Option("what", "The URL; or, after --, what starts the service.", list[str] | None, None, argument=True,
            metavar="[URL | -- COMMAND]..."),
-    Option("url", "The URL, where a command is given, too.", str | None, None),
+    Option("url", "The URL, where a command is given, too; @FILE holds it.", str | None, None, told=True),
     Option("method", "The request's method.", str, "GET"),
     Option("body", "The request's body; @FILE reads it from a file.", str | None, None),
-    Option("header", "A header of the request; repeatable.", list[str] | None, None, short="-H", metavar="NAME: VALUE"),
+    Option("header", "A header of the request, or @FILE with one a line; repeatable.", list[str] | None, None, short="-H",
+           metavar="NAME: VALUE"),
     Option("slo", "What each rate of the load curve is held against.", str, objective.DEFAULT),
     Option("seconds", "Seconds of each measurement: 3 closed loops and 7 rates.", int, 2, spelled="--window"),
     Option("timeout_ms", "Longest wait for an answer.", int, 5_000),
@@ -63,16 +63,17 @@ def try_(_: typer.Context, given: Given) -> None:
     Examples: ./fairground try http://127.0.0.1:3000/x · ./fairground try --url http://127.0.0.1:3000/ -- ./my-server --port 3000
     · ./fairground try https://127.0.0.1:3443/ --ca authority.pem
     """
-    places, headers = Places.of(os.environ, None, given["results"]), tuple(_header(text) for text in given["header"] or [])
+    places = Places.of(os.environ, None, given["results"])
     if given["resume"] is not None:
-        refuse_beside_resume(URL=given["what"] or None, **{"--url": given["url"]})
         record = record_to_resume(places.results, given["resume"], RecordKind.TRY)
-        inputs, asked = Inputs(places, record.head.command, record=record), record.head.asked
+        inputs = Inputs(places, record.head.command, record=record)
+        asked = address.restore(record.head.asked, _asked_again(given, record.head.asked))
     else:
-        inputs, asked = Inputs(places, _command(sys.argv[1:])), _asked(given, headers)
+        inputs, asked = Inputs(places, typed.command()), _asked(given)
+    _warn(asked.command)
 
     def attempt(asked: TryAsked) -> Record[Any, Any]:
-        request = address.request(asked, headers, places.environ)
+        request = address.request(asked, places.environ)
         voice = Voice(given["quiet"], again="try --resume RUN", tell=_tell)
         return finish(lambda sink: service.attempt(inputs, asked, request, sink), voice)
 
@@ -82,7 +83,7 @@ def try_(_: typer.Context, given: Given) -> None:
         if not _is_guess(given, asked.url):
             raise
         encrypted = asked.url.replace("http://", "https://", 1)
-        say.note(f"the service speaks TLS, so this goes on with {encrypted}")
+        say.note(f"the service speaks TLS, so this goes on with {secret.redact(encrypted)}")
         record = attempt(replace(asked, url=encrypted))
     page, found = pages.write(record), service.service_of(record)
     _say(page, found, given["as_json"])
@@ -90,7 +91,27 @@ def try_(_: typer.Context, given: Given) -> None:
         raise typer.Exit(BAD_ANSWER)
 
 
-def _asked(given: Given, headers: tuple[tuple[str, str], ...]) -> TryAsked:
+def _warn(command: Sequence[str] | None) -> None:
+    """Say that a service shows a secret to everybody on this machine for as long as it runs."""
+    if secret.secrets_of(service.without_settings(command or (), {})[0]):
+        say.note("what starts the service holds a secret, and the process list shows it: put it into the environment")
+
+
+def _asked_again(given: Given, kept: TryAsked) -> TryAsked:
+    """Read what is given beside `--resume`, which is what the record did not keep."""
+    words = given["what"] or []
+    url, command = _address(words, given["url"]) if words and kept.command is None else (given["url"] or "", words)
+    body = None if given["body"] is None else files.text_of("--body", given["body"])
+    return replace(
+        kept,
+        url=_whole(url, urlsplit(kept.url).scheme) if url else "",
+        headers=_headers(given),
+        body=body,
+        command=tuple(command) or None,
+    )
+
+
+def _asked(given: Given) -> TryAsked:
     """Read what is tried, and how, from the command line. LabError for what cannot be meant."""
     text, command = _address(given["what"] or [], given["url"])
     url = _whole(text, "https" if given["insecure"] or given["ca"] is not None else "http")
@@ -101,8 +122,8 @@ def _asked(given: Given, headers: tuple[tuple[str, str], ...]) -> TryAsked:
     return TryAsked(
         url,
         given["method"],
-        address.redact_headers(headers),
-        None if given["body"] is None else _body(given["body"]),
+        _headers(given),
+        None if given["body"] is None else files.text_of("--body", given["body"]),
         objective.parse(given["slo"]).text,
         seconds=numbers.positive("--window", given["seconds"]),
         timeout_ms=numbers.wait_for_answer("--timeout-ms", given["timeout_ms"]),
@@ -121,13 +142,6 @@ def _status(given: int | None) -> int | None:
     if given is not None and not 200 <= given <= 599:
         raise LabError(f"`--expect-status {given}` should be 200 to 599", "for instance --expect-status 401")
     return given
-
-
-def _command(words: Sequence[str]) -> str:
-    """The command line, without what is secret in its headers."""
-    names = tuple(f"{name}:" for name in address.SECRET)
-    shown = [f"{word.partition(':')[0]}: …" if word.lower().startswith(names) else word for word in words]
-    return "./fairground " + shlex.join(shown)
 
 
 def _tell(event: UnitDone) -> None:
@@ -159,7 +173,7 @@ def _whole(text: str, scheme: str) -> str:
     """The URL, with the scheme that is meant where none is written; what was taken for it is said."""
     found = None if "://" in text else address.guess_url(text, scheme)
     if found is not None:
-        say.note(f"`{text}` is taken for {found}")
+        say.note(f"`{secret.redact(text)}` is taken for {secret.redact(found)}")
     return found or text
 
 
@@ -171,20 +185,23 @@ def _is_guess(given: Given, url: str) -> bool:
     return "://" not in text and urlsplit(url).port is not None
 
 
-def _header(text: str) -> tuple[str, str]:
+def _headers(given: Given) -> tuple[tuple[str, str], ...]:
+    """The headers that are typed, and those of files, one a line."""
+    found = list[tuple[str, str]]()
+    for text in given["header"] or ():
+        lines = files.text_of("--header", text).splitlines() if text.startswith("@") else [text]
+        found += [_header(line.strip(), text) for line in lines if line.strip()]
+    KNOWN.remember(*(one for name, value in found for one in secret.secrets_of([f"{name}: {value}"])))
+    return tuple(found)
+
+
+def _header(text: str, where: str) -> tuple[str, str]:
+    """A header's name and value. `where` names what is wrong, as far as it may be shown."""
     name, colon, value = text.partition(":")
     if not colon or not name.strip() or not all(letter.isprintable() and letter.isascii() for letter in text):
-        raise LabError(f"`--header {text}` should be a name and a value", "for instance --header 'Accept: text/html'")
+        (_, shown) = secret.redact_words(["--header", where])
+        raise LabError(f"`--header {shown}` should be a name and a value", "for instance --header 'Accept: text/html'")
     return name.strip(), value.strip()
-
-
-def _body(text: str) -> str:
-    """The body as it is given, or each byte of its file: no line end is changed."""
-    try:
-        given = Path(text[1:]).read_bytes() if text.startswith("@") else os.fsencode(text)
-        return given.decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise LabError(f"`--body {text}` cannot be read ({error})", "a text file in UTF-8") from None
 
 
 def _say(page: Path, found: Visit, as_json: bool) -> None:

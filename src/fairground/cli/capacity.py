@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import shlex
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +12,7 @@ import typer
 
 from fairground.capacity import objective, search
 from fairground.capacity.search import Capacity
-from fairground.cli import placed, say
+from fairground.cli import placed, say, typed
 from fairground.cli.arguments import takes
 from fairground.cli.follow import Voice, finish, record_to_resume, refuse_beside_resume
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
@@ -76,7 +74,7 @@ def capacity_(_: typer.Context, given: Given) -> None:
         inputs, asked = Inputs(places, record.head.command, given["database"], record), record.head.asked
         elsewhere.same(record.folder.name, asked.settings.place, placed.placed_roles(given))
     else:
-        inputs, asked = Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), given["database"]), _asked(given, places)
+        inputs, asked = Inputs(places, typed.command(), given["database"]), _asked(given, places)
     placed.not_the_server(asked.settings.place, "capacity")
     elsewhere.check_load(asked.load, asked.settings.place)
     with placed.hosts_of(given, asked.settings.place) as there:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import shlex
-import sys
 from collections.abc import Sequence
 
 import typer
 
-from fairground.cli import say
+from fairground.cli import say, typed
 from fairground.cli.arguments import takes
 from fairground.cli.follow import Voice, finish, record_to_resume, refuse_beside_resume
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
@@ -61,7 +59,7 @@ def _inputs(given: Given) -> tuple[Inputs, CheckAsked]:
     if not given["names"] and not given["every"]:
         raise LabError("name a stack, or say `--all`", "./fairground check SERVER")
     asked = checking.question(places, given["names"] or (), given["only"] or ())
-    return Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), database), asked
+    return Inputs(places, typed.command(), database), asked
 
 
 def show(record: Record[CheckAsked, StackChecked], one: StackChecked, verbose: bool) -> None:

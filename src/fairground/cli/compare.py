@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +10,7 @@ from pathlib import Path
 import typer
 
 from fairground import records
-from fairground.cli import placed, say
+from fairground.cli import placed, say, typed
 from fairground.cli.arguments import takes
 from fairground.cli.follow import Voice, finish, record_to_resume, refuse_beside_resume
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
@@ -82,7 +80,7 @@ def compare(_: typer.Context, given: Given) -> None:
     elif a is not None and b is not None and not comparing.is_stack(known, a) and not comparing.is_stack(known, b):
         shown = _of_runs(places, a, b)
     else:
-        inputs = Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), given["database"])
+        inputs = Inputs(places, typed.command(), given["database"])
         shown, folder = _measured(inputs, _asked(places, given, known), given)
     _say(shown, folder, given["markdown"], given["as_json"])
     _exit(shown, rule)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import shlex
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 
 import typer
 
-from fairground.cli import say
+from fairground.cli import say, typed
 from fairground.cli.arguments import takes
 from fairground.cli.follow import Voice, Work, follow, record_to_resume, refuse_beside_resume
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
@@ -74,7 +72,7 @@ def cross_checked(record: use_case.CrossCheck, as_json: bool) -> None:
 
 def _work(given: Given) -> Work:
     """The use case with what is given."""
-    places, command = Places.of(os.environ, given["servers"], given["results"]), "./fairground " + shlex.join(sys.argv[1:])
+    places, command = Places.of(os.environ, given["servers"], given["results"]), typed.command()
     if given["resume"] is not None:
         refuse_beside_resume(**{"--stack": given["stack"]})
         record = record_to_resume(places.results, given["resume"], RecordKind.CROSS_CHECK)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO, cast
 
@@ -11,15 +12,15 @@ INSTALLED = (Path(__file__).resolve().parents[1] / "data").is_dir()
 """True if a wheel brought the lab: `lab.places` says the same, but loads what a help does not need."""
 
 
-class Renamed:
-    """A stream of text in which the door's name becomes the program's."""
+class Rewritten:
+    """A stream of text that is rewritten on its way."""
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+    def __init__(self, stream: TextIO, rewrite: Callable[[str], str]) -> None:
+        self._stream, self._rewrite = stream, rewrite
 
     def write(self, text: str) -> int:
         """Write it; the count is that of the text as it was given."""
-        self._stream.write(text.replace(DOOR, PROGRAM))
+        self._stream.write(self._rewrite(text))
         return len(text)
 
     def __getattr__(self, name: str) -> Any:
@@ -29,4 +30,9 @@ class Renamed:
 def rename() -> None:
     """Let both streams of an installed lab name the program that a person can type."""
     if INSTALLED:
-        sys.stdout, sys.stderr = cast(TextIO, Renamed(sys.stdout)), cast(TextIO, Renamed(sys.stderr))
+        rewrite(lambda text: text.replace(DOOR, PROGRAM))
+
+
+def rewrite(change: Callable[[str], str]) -> None:
+    """Let both streams change what is written to them."""
+    sys.stdout, sys.stderr = (cast(TextIO, Rewritten(stream, change)) for stream in (sys.stdout, sys.stderr))

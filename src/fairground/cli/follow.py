@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from fairground import records
-from fairground.cli import say
+from fairground.cli import say, typed
 from fairground.cli.clock import ProgressClock
 from fairground.cli.screen import Screen, duration
 from fairground.cli.seats import tell_seats as tell_seats
@@ -75,6 +75,7 @@ def follow(work: Work, voice: Voice | None = None) -> Generator[Event]:
     An interruption ends the use case, says what is kept, and goes on to the caller.
     """
     shown = _Shown(voice or Voice())
+    shown.warn()
     try:
         with ExitStack() as held:
             events = work(shown.within)
@@ -87,6 +88,8 @@ def follow(work: Work, voice: Voice | None = None) -> Generator[Event]:
         shown.close()
         say.note(shown.kept)
         raise
+    finally:
+        shown.scrub()
 
 
 def finish(work: Work, voice: Voice) -> Record[Any, Any]:
@@ -132,6 +135,16 @@ class _Shown:
         if self._is_whole:
             return f"interrupted; all of it is kept: ./fairground report {place}"
         return f"interrupted; what is finished is kept. Go on with: ./fairground {self._voice.again.replace('RUN', place)}"
+
+    def warn(self) -> None:
+        """Say that a secret was typed where others may find it."""
+        if not self._voice.quiet and (sentence := typed.warning()):
+            say.note(sentence)
+
+    def scrub(self) -> None:
+        """Take secrets out of what servers and tools wrote into the folder: they may echo what they were given."""
+        if self._folder is not None:
+            records.scrub_folder(self._folder)
 
     def within(self, event: Within) -> None:
         """Something happened inside one long call."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import shlex
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
 import typer
 
 from fairground import fleet, records
-from fairground.cli import placed, say
+from fairground.cli import placed, say, typed
 from fairground.cli.arguments import takes
 from fairground.cli.follow import Voice, Work, follow
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
@@ -41,7 +39,7 @@ def run(context: typer.Context, given: Given) -> None:
     if voice.progress and not voice.as_json:
         raise LabError("`--progress` needs `--json`", "without them the terminal shows what goes on")
     why_s = reasons.budget_s(given["why"])
-    inputs = Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), given["database"], why_s=why_s)
+    inputs = Inputs(places, typed.command(), given["database"], why_s=why_s)
     place = placed.placed_roles(given)
     if given["resume"] is not None:
         _refuse_beside_resume(context)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import shlex
-import sys
 
 import typer
 
 from fairground import records
-from fairground.cli import say
+from fairground.cli import say, typed
 from fairground.cli.arguments import takes
 from fairground.cli.follow import Voice, finish, record_to_resume, refuse_beside_resume
 from fairground.cli.screen import duration
@@ -70,7 +68,7 @@ def _inputs(given: Given) -> tuple[Inputs, WhyAsked]:
         raise LabError("name a run and one of its cells", "./fairground why latest SERVER:ONE tx")
     found = records.load_run(records.find_run(places.results, given["run"]))
     asked = asking.question(found, given["cell"], given["reason"], numbers.seconds("--budget", given["budget"]))
-    return Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), database), asked
+    return Inputs(places, typed.command(), database), asked
 
 
 def experiment(record: Record[WhyAsked, Start], as_json: bool) -> None:

@@ -111,4 +111,5 @@ TOOL = Tool(
     whole_seconds=True,
     one_thread=True,
     refuse=_refuse,
+    request_shown=True,
 )

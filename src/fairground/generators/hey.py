@@ -90,4 +90,5 @@ TOOL = Tool(
     install="env GOBIN={tools}/bin go install github.com/rakyll/hey@v0.1.5",
     counts=True,
     refuse=_refuse,
+    request_shown=True,
 )

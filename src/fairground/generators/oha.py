@@ -110,4 +110,5 @@ TOOL = Tool(
     random_path=True,
     random_body=True,
     refuse=_refuse,
+    request_shown=True,
 )

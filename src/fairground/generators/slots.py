@@ -96,7 +96,7 @@ class Templates:
 
 def lua(templates: Templates) -> tuple[list[str], str, str]:
     """Statements that draw every slot into `v`, and the path and the body as expressions, in Lua."""
-    return _script(templates, _lua_text, " .. ", "{%s}", "v[%d], v[%d] =", 1)
+    return _script(templates, lua_text, " .. ", "{%s}", "v[%d], v[%d] =", 1)
 
 
 def javascript(templates: Templates) -> tuple[list[str], str, str]:
@@ -130,7 +130,8 @@ def _script(
     return lines, expression(templates.path), "" if templates.body is None else expression(templates.body)
 
 
-def _lua_text(text: str) -> str:
+def lua_text(text: str) -> str:
+    """A text as Lua writes it."""
     plain = (chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\{byte:03}" for byte in text.encode())
     return '"' + "".join(plain) + '"'
 

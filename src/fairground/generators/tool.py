@@ -17,7 +17,7 @@ from typing import Any
 from fairground.generators.session import LoadTask
 from fairground.generators.slots import Templates
 from fairground.host import Child, Keeper, Meter, RoleMeter, Stopped, Streams
-from fairground.model import LabError, Latency, Load, Outcomes, Result, Second, Workload
+from fairground.model import LabError, Latency, Load, Outcomes, Result, Second, Workload, secret
 
 SLACK_S = 30.0
 """How much longer than its time and one timeout a tool may take to start, to drain and to print."""
@@ -66,6 +66,12 @@ class ToolJob:
         """Put a file where the tool is started, and return its name."""
         (self.folder / name).write_text(text, encoding="utf-8")
         return name
+
+
+def holds_secret(workload: Workload) -> bool:
+    """True if a workload's path or one of its headers holds a secret."""
+    shown = [secret.redact_header(name, value) for name, value in workload.headers]
+    return shown != [value for _, value in workload.headers] or secret.redact(workload.path) != workload.path
 
 
 @dataclass(frozen=True)
@@ -133,6 +139,8 @@ class Tool:
     whole_seconds: bool = False
     one_thread: bool = False
     """It can use one processor at most."""
+    request_shown: bool = False
+    """It takes headers and URL as words, which the process list shows."""
     environment: Mapping[str, str] | None = None
     refuse: Callable[[Load, Workload], str | None] = lambda load, workload: None
     """A further limit, as the end of the sentence that begins with the tool's name."""
@@ -153,6 +161,10 @@ class Tool:
             (not templates.fixed and not self.random_path, "sends one and the same request all the time"),
             (templates.in_body and not self.random_body, "cannot put a value of its own into each body"),
             (templates.numbered and not self.sequence, "cannot give every request a number of its own"),
+            (
+                self.request_shown and holds_secret(workload),
+                "takes its request as words, and a secret in them would be in the process list",
+            ),
             (self.whole_seconds and load.window_s % 1 and load.requests is None, "measures whole seconds"),
             (self.whole_seconds and load.timeout_ms % 1000, "waits whole seconds for an answer"),
         )

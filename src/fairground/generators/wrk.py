@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairground.generators import latency
-from fairground.generators.slots import lua
-from fairground.generators.tool import Tool, ToolJob, ToolOutput, ToolReport
+from fairground.generators.slots import lua, lua_text
+from fairground.generators.tool import Tool, ToolJob, ToolOutput, ToolReport, holds_secret
 from fairground.model import Load, Outcomes, Workload
 
 REPORT = "report.json"
@@ -84,15 +84,19 @@ def _command(job: ToolJob) -> list[str]:
     load = job.load
     argv = ["-t", str(load.threads), "-c", str(load.connections), "-d", f"{max(1, round(job.seconds))}s"]
     argv += ["--timeout", f"{load.timeout_ms // 1000}s", "-s", job.write("requests.lua", _script(job))]
-    for name, value in job.workload.headers:
+    hidden = holds_secret(job.workload)  # words are in the process list, and the script is in a folder of the lab's
+    for name, value in () if hidden else job.workload.headers:
         argv += ["-H", f"{name}: {value}"]
     argv += [] if load.keep_alive else ["-H", "Connection: close"]
-    return [*argv, job.url if job.templates.fixed else job.origin]
+    return [*argv, job.url if job.templates.fixed and not hidden else job.origin]
 
 
 def _script(job: ToolJob) -> str:
     draws, path, body = lua(job.templates)
     text = f'wrk.method = "{job.workload.method}"\n'
+    if holds_secret(job.workload):
+        text += f"wrk.path = {path}\n" if job.templates.fixed else ""
+        text += "".join(f"wrk.headers[{lua_text(name)}] = {lua_text(value)}\n" for name, value in job.workload.headers)
     if job.templates.fixed:
         text += f"wrk.body = {body}\n" if body else ""
     else:

@@ -71,6 +71,8 @@ class Option:
     argument: bool = False
     separated: bool = False
     """True if one word may hold several of them, separated by commas."""
+    told: bool = False
+    """True if `@FILE` stands for what a file holds: a value that may be secret, and should stand in no command."""
 
     @property
     def spelling(self) -> str:
@@ -218,12 +220,13 @@ STACK = Option("stack", "A stack, or a server for all of its stacks; several sep
 WORKLOAD = Option("workload", "A workload, or several separated by commas (default: all).", list[str] | None, None, Of.GROUP,
                   ("workloads",), key="workloads", short="-w", separated=True)  # fmt: skip
 SHARED = (
-    Option("database", "Use this PostgreSQL instead of the embedded one.", str | None, None, metavar="URL"),
+    Option("database", "Use this PostgreSQL instead of the embedded one; @FILE holds its URL.", str | None, None, metavar="URL",
+           told=True),
     Option("servers", "Read servers from another folder.", Path | None, None, metavar="DIR"),
     Option("results", "Where runs are kept (default: results).", Path | None, None, metavar="DIR"),
     Option("quiet", "Print only the summary.", bool, False, short="-q"),
     Option("as_json", "Print the result as JSON on stdout.", bool, False, spelled="--json"),
-)
+)  # fmt: skip
 """Those of every verb that measures."""
 
 WHY = Option("why", "Then, within this time, experiments on what limited it: 3m.", str | None, None, metavar="TIME")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fairground.host import build, needs
 from fairground.inputs import manifest
 from fairground.lab.places import Places
-from fairground.model import LabError, Stack, Topology
+from fairground.model import LabError, Stack, Topology, secret
 from fairground.model.record import Listed
 
 if TYPE_CHECKING:
@@ -47,7 +47,12 @@ def _stack_row(stack: Stack, state: str, why: str) -> Row:
 
 def _workloads(places: Places) -> list[Row]:
     return [
-        {"id": one.id, "title": one.title, "why": " ".join(one.why.split()), "request": f"{one.method} {one.path}"}
+        {
+            "id": one.id,
+            "title": one.title,
+            "why": " ".join(one.why.split()),
+            "request": secret.redact(f"{one.method} {one.path}"),
+        }
         for one in places.workloads()
     ]
 

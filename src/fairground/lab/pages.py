@@ -90,11 +90,11 @@ def decision_of(record: Record[ComparisonAsked, Round]) -> rounds.Decision:
 def report(folder: Path) -> Reported:
     """Write summary.csv, report.html and a page for each trial of a run, finished or not."""
     found = records.load_run(folder)
-    journal.replace(folder / "summary.csv", texts.summary_csv(found).encode())
+    journal.replace(folder / "summary.csv", texts.summary_csv(found).encode(), journal.SHARED)
     path = folder / RUN_PAGE
     for place, text in pages_of(found):
         if place == RUN_PAGE:
-            journal.replace(path, text.encode())
+            journal.replace(path, text.encode(), journal.SHARED)
             continue
         journal.put(folder, place, text)
     return Reported(path, found, _tried(found))
@@ -128,7 +128,7 @@ def write(record: Record[Any, Any]) -> Path:
     """Write a record's document and pages, in place of earlier ones; the page. LabError for a kind that has none."""
     if record.head.kind not in _RENDERERS:
         raise LabError(f"a {record.head.kind} has no page", "`./fairground list runs` shows what has one")
-    paths = [journal.replace(record.folder / name, text.encode()) for name, text in render(record).files]
+    paths = [journal.replace(record.folder / name, text.encode(), journal.SHARED) for name, text in render(record).files]
     return paths[-1]
 
 

@@ -148,7 +148,7 @@ def _judge(chosen: Suite, found: Run) -> Replication:
 def _judged(chosen: Suite, found: Run, asked: ReplicationAsked) -> Replicated:
     judged = _judge(chosen, found)
     path = found.folder / page_of(chosen.id)
-    journal.replace(path, replication.html(judged, asked.profile).encode())
+    journal.replace(path, replication.html(judged, asked.profile).encode(), journal.SHARED)
     if asked.markdown is not None:
         splice.put(asked.markdown, chosen.id, replication.markdown(judged, asked.profile), "Replications")
     return Replicated(judged, path)

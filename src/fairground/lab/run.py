@@ -15,7 +15,7 @@ from fairground.lab import databases, pages, reasons, setup
 from fairground.lab.events import Began, Event, Planned, Said, Sink, TrialDone, unheard
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs, Testbed, prepare
-from fairground.model import OWN_MAJOR, Cell, LabError, Plan, PlanSlot, Run, Server, Stack, Suite, Workload, error
+from fairground.model import OWN_MAJOR, Cell, LabError, Plan, PlanSlot, Run, Server, Stack, Suite, Workload, error, secret
 from fairground.run import ceilings, plan, runner
 
 
@@ -109,7 +109,7 @@ def texts(planned: Plan, workloads: Sequence[Workload]) -> dict[str, dict[str, s
         workload.id: {
             "title": workload.title,
             "why": " ".join(workload.why.split()),
-            "request": f"{workload.method} {workload.path}" + (f" {workload.body}" if workload.body else ""),
+            "request": secret.redact(f"{workload.method} {workload.path}" + (f" {workload.body}" if workload.body else "")),
             "limit_sql": workload.limit_sql or "",
         }
         for workload in render_workloads(planned, [one for one in workloads if one.id in named]).values()

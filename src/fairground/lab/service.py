@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import os
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,19 +26,23 @@ from fairground.measure.arm import Ended, ServiceArm
 from fairground.measure.session import ArmSession
 from fairground.model import Cell, CellSettings, Finding, LabError, Load, MachineError, Severity, Topology
 from fairground.model.record import Record, RecordEnd, RecordKind, TryAsked
+from fairground.model.secret import PRIVATE
 from fairground.stats import forecast
 
 READY_S = 30.0
 
 
 def attempt(inputs: Inputs, asked: TryAsked, request: Asked, sink: Sink = unheard) -> Iterator[Event]:
-    """Look at a service and load it, as far as that is missing. LabError when nobody answers at a URL that was given."""
+    """Look at a service and load it, as far as that is missing. LabError when nobody answers at a URL that was given.
+
+    The record keeps what is `asked` without the secrets in it.
+    """
     there = answering_address(request)
     if asked.command is not None and there is not None:
         raise LabError(f"something listens on port {request.port} already", "end it, or try it without a command")
     with prepare(inputs, (), (), sink, None if asked.load else False) as testbed:
-        record: Record[TryAsked, ServicePart] = open_record(inputs, RecordKind.TRY, asked, testbed)
-        yield Said(f"{request.method} {asked.url}: checks")
+        record: Record[TryAsked, ServicePart] = open_record(inputs, RecordKind.TRY, asked.without_secrets(), testbed)
+        yield Said(f"{request.method} {record.head.asked.url}: checks")
         subject = Subject(inputs.places.environ, testbed.bench, asked, there or request, record.folder)
         yield from record_units(record, missing_parts(measure_parts(subject, record.entries)))
 
@@ -99,11 +106,12 @@ def measure_parts(subject: Subject, done: Sequence[ServicePart]) -> Iterator[Ahe
     if command is None:
         yield from _parts(subject, None, done)
         return
-    with open(subject.folder / "server.log", "ab") as stream:
+    words, environ = without_settings(command, subject.environ)
+    with open(os.open(subject.folder / "server.log", os.O_CREAT | os.O_APPEND | os.O_WRONLY, PRIVATE), "ab") as stream:
         keeper = subject.bench.keeper
-        child = keeper.spawn(command, role="server", env=subject.environ, cwd=Path.cwd(), streams=Streams.into(stream))
+        child = keeper.spawn(words, role="server", env=environ, cwd=Path.cwd(), streams=Streams.into(stream))
     try:
-        there, said = _await_ready(child, command[0], request), set[str]()
+        there, said = _await_ready(child, words[0], request), set[str]()
         fault = there if isinstance(there, Finding) else None
         if not isinstance(there, Finding):
             try:
@@ -113,10 +121,10 @@ def measure_parts(subject: Subject, done: Sequence[ServicePart]) -> Iterator[Ahe
             except MachineError:
                 raise
             except LabError as error:
-                fault = _ended(child, command[0]) or _silent(error)
+                fault = _ended(child, words[0]) or _silent(error)
                 if fault is None:
                     raise
-            fault = fault or _ended(child, command[0])
+            fault = fault or _ended(child, words[0])
         if fault is not None and fault.id not in said:
             yield ServicePart(Unit.SERVICE, findings=(fault,))
     finally:
@@ -126,6 +134,17 @@ def measure_parts(subject: Subject, done: Sequence[ServicePart]) -> Iterator[Ahe
 def answering_address(request: Asked) -> Asked | None:
     """The request to the first address of its name where something listens; None where nothing does."""
     return next((one for one in request.addresses if listens(one.host, one.port)), None)
+
+
+def without_settings(command: Sequence[str], environ: Mapping[str, str]) -> tuple[Sequence[str], Mapping[str, str]]:
+    """A command and its environment: what `env NAME=VALUE …` sets is put there, since its words are in the process list."""
+    if not command or Path(command[0]).name != "env":
+        return command, environ
+    settings = list(itertools.takewhile(lambda word: re.match(r"[A-Za-z_]\w*=", word), command[1:]))
+    rest = command[1 + len(settings) :]
+    if not rest or rest[0].startswith("-"):
+        return command, environ
+    return rest, {**environ, **dict(word.split("=", 1) for word in settings)}
 
 
 def _parts(subject: Subject, child: Child | None, done: Sequence[ServicePart]) -> Iterator[Ahead | ServicePart]:

@@ -138,7 +138,7 @@ class Loaded:
             self.end_turns()  # its connections stand still, and would hold threads of some servers
         self.load_begins()
         folder = self.folder / ask.folder
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(0o700, parents=True, exist_ok=True)  # samples of answers are nobody else's business
         before_us = machine.pace_us()
         run = _Run(self, ask, folder)
         self.watch.turn = self.arm.label

@@ -36,6 +36,7 @@ from fairground.measure.turntaking import Told
 from fairground.measure.watch import ArmWatch, ClockReading, WatchedArm, roles_between
 from fairground.model import Doing, LabError, RoleUse, Severity, StorageError, Verdict
 from fairground.model.cause import INSTRUMENT
+from fairground.model.secret import PRIVATE_FOLDER
 
 
 class ArmSession:
@@ -66,7 +67,7 @@ class ArmSession:
                 mine = folder[arm.label]
             else:
                 mine = folder if len(arms) == 1 else folder / arm.folder
-            mine.mkdir(parents=True, exist_ok=True)
+            mine.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
             self._loaded[arm.label] = self._prepared(arm, place, mine, on)
         self.ended: Mapping[str, Ended] = {}
         """Each arm's end by its label, once the session is over."""

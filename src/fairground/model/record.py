@@ -7,11 +7,12 @@ one for each finished unit; and an end. What was asked, and what an entry is, de
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from fairground.model import secret
 from fairground.model.plan import CellSettings, Load, Topology
 from fairground.model.result import Finding, Machine, Severity, StackInfo
 from fairground.model.run import Ending
@@ -124,7 +125,7 @@ class CapacityAsked:
 
 @dataclass(frozen=True)
 class TryAsked:
-    """A request to any service. `headers` whose value is None held a secret, which is not kept.
+    """A request to any service. Of a record it has no secrets: a header's value is None, and elsewhere `(hidden)` stands.
 
     `command` starts the service; None: it runs already. `seconds` is the length of each measurement.
     """
@@ -151,6 +152,19 @@ class TryAsked:
     """The status that is good; None: what the service answers tells."""
     follows: bool = False
     """Whether one redirect on the same host is followed."""
+
+    def without_secrets(self) -> TryAsked:
+        """Make of it what a record keeps. A header's value goes as a whole."""
+        headers = [
+            (name, value if value is None or secret.redact_header(name, value) == value else None) for name, value in self.headers
+        ]
+        return replace(
+            self,
+            url=secret.redact(self.url),
+            headers=tuple(headers),
+            body=None if self.body is None else secret.redact(self.body),
+            command=None if self.command is None else tuple(secret.redact_words(self.command)),
+        )
 
 
 @dataclass(frozen=True)

@@ -191,7 +191,7 @@ class Database:
             host=self.admin.host,
             port=self.admin.port,
             user=self.admin.user,
-            password=self.admin.password,
+            password=self.admin.password or None,  # libpq then looks into PGPASSWORD and its file
             dbname=database or self.name,
             application_name=APPLICATION_NAME,
             client_encoding="UTF8",

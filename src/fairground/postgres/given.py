@@ -9,6 +9,7 @@ import psycopg
 
 from fairground.host import LOOPBACK
 from fairground.model import LabError, foreign
+from fairground.model.known import KNOWN
 from fairground.postgres import rehearsal, rights, session
 from fairground.postgres.database import HOME, Database, DatabaseAddress, require_ours
 from fairground.postgres.names import TRIAL_DATABASE
@@ -20,6 +21,9 @@ OWN = ("sslmode", "sslrootcert", "sslcert", "sslkey", "sslpassword", "sslcrl", "
 """What a URL may say of the lab's own connections beside the address, in libpq's words."""
 ADDRESS = ("host", "port", "user", "password", "dbname", "application_name", "connect_timeout")
 """The address. The last three are the lab's own matter, and are passed over."""
+FORM = "postgresql://USER:PASSWORD@HOST:PORT/postgres"
+ENCODED = f"percent-encode what is special in its password, such as `@` (%40), `/` (%2F) and `:` (%3A): {FORM}"
+PORT = 5432
 
 
 def given_database(url: str, contract: Path, version: int | None = None) -> Database:
@@ -47,6 +51,7 @@ def _database(address: DatabaseAddress, contract: Path, version: int | None) -> 
         # libpq may have found the password in a file, and servers under test may have to be told it.
         begin = session.options(found.major, found.superuser)
         address = replace(address, password=connection.info.password, options=begin)
+    KNOWN.remember(address.password)
     _require(found, version)
     database = Database(address, contract, None, shared=rights.without_roles(found))
     rehearsal.require_sessions(database)
@@ -68,15 +73,16 @@ def _address(url: str) -> DatabaseAddress:
     """Read from the URL where and as whom to connect. LabError for what it cannot say."""
     try:
         info = psycopg.conninfo.conninfo_to_dict(url)
-    except psycopg.ProgrammingError as error:
-        raise LabError(
-            f"`--database` is not a connection URL: {str(error).strip()}", hint="postgresql://USER:PASSWORD@HOST:PORT/postgres"
-        ) from error
+    except psycopg.ProgrammingError:  # its words hold pieces of what it read
+        raise LabError("`--database` is not a connection URL", FORM) from None
+    host, port = str(info.get("host") or LOOPBACK), str(info.get("port") or PORT)
+    if "@" in host + str(info.get("dbname") or "") or not port.isdecimal():
+        raise LabError("`--database` has a host or a port that is none", ENCODED)
     if other := sorted(set(info) - {*OWN, *ADDRESS}):
         raise LabError(f"`--database` says `{other[0]}`, which the lab does not pass on", "leave it out of the URL")
     return DatabaseAddress(
-        str(info.get("host") or LOOPBACK),
-        int(str(info.get("port") or 5432)),
+        host,
+        int(port),
         str(info.get("user") or "postgres"),
         str(info.get("password") or ""),
         tuple((name, str(info[name])) for name in OWN if name in info),

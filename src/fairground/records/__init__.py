@@ -4,6 +4,7 @@
 of its own, and `listing` finds records in a folder of results.
 """
 
+from fairground.records.journal import scrub_folder
 from fairground.records.listing import Damaged, find, find_run, list_all, list_records, of_kind, size
 from fairground.records.runs import (
     ATTEMPTS,
@@ -53,6 +54,7 @@ __all__ = [
     "reopen_run",
     "require_same",
     "run_of",
+    "scrub_folder",
     "size",
     "trial_folder",
     "trial_of",

@@ -18,30 +18,35 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from fairground.model import LabError, StorageError, storing
+from fairground.model.known import KNOWN
+from fairground.model.secret import PRIVATE
+
+SHARED = 0o644
+"""The mode of a page that a person may show."""
 
 
 def append(path: Path, line: bytes) -> None:
     """Add a line (its end included) to a file that exists. When this returns, the line survives a crash of the machine."""
     with _no_link(path), storing(path), open(path, "r+b", opener=_open_itself) as file:
         _cut_torn_line(file)
-        file.write(line)
+        file.write(KNOWN.scrub_bytes(line))
         file.flush()
         os.fsync(file.fileno())
 
 
-def write(path: Path, content: bytes) -> None:
-    """Write a file, on the disk when this returns."""
-    with _no_link(path), storing(path), open(path, "wb", opener=_open_itself) as file:
-        file.write(content)
+def write(path: Path, content: bytes, mode: int = PRIVATE) -> None:
+    """Write a file, on the disk when this returns. No secret that this process knows is in it."""
+    with _no_link(path), storing(path), open(path, "wb", opener=lambda name, flags: _open_itself(name, flags, mode)) as file:
+        file.write(KNOWN.scrub_bytes(content))
         file.flush()
         os.fsync(file.fileno())
 
 
-def replace(path: Path, content: bytes) -> Path:
+def replace(path: Path, content: bytes, mode: int = PRIVATE) -> Path:
     """Write a file in place of an earlier one. A reader meets the old text or the new, and no half of either."""
     partial = path.with_suffix(".partial")
     try:
-        write(partial, content)
+        write(partial, content, mode)
         with storing(path):
             partial.replace(path)
     except StorageError:
@@ -68,7 +73,7 @@ def put(folder: Path, place: str, text: str) -> None:
         storing(at / parts[-1]),
         open(at / parts[-1], "w", encoding="utf-8", opener=_open_itself) as file,
     ):
-        file.write(text)
+        file.write(KNOWN.scrub(text))
 
 
 def is_plain(name: str) -> bool:
@@ -97,9 +102,9 @@ def _no_link(path: Path) -> Iterator[None]:
         raise _linked(path) from error
 
 
-def _open_itself(path: str, flags: int) -> int:
+def _open_itself(path: str, flags: int, mode: int = SHARED) -> int:
     """Open a file, and not what a link of its name leads to."""
-    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
+    return os.open(path, flags | os.O_NOFOLLOW, mode)
 
 
 def whole(path: Path) -> Any:
@@ -166,6 +171,16 @@ def whole_or_none(folder: Path) -> Iterator[None]:
     except StorageError:
         shutil.rmtree(folder, ignore_errors=True)
         raise
+
+
+def scrub_folder(folder: Path) -> None:
+    """Take the secrets that this process knows out of what others wrote into a folder, such as logs."""
+    for path in sorted(folder.rglob("*")) if KNOWN else ():
+        if path.is_symlink() or not path.is_file():
+            continue
+        content = path.read_bytes()
+        if (clean := KNOWN.scrub_bytes(content)) != content:
+            path.write_bytes(clean)
 
 
 def sync_folder(folder: Path) -> None:

@@ -29,6 +29,7 @@ from fairground.model import (
     storing,
 )
 from fairground.model.record import Head, Record, RecordKind
+from fairground.model.secret import PRIVATE_FOLDER
 from fairground.records import journal, shapes, store
 from fairground.records.shapes import DATABASE, END, ENTRIES, HEAD, LIMITS, QUALIFICATION, WORKLOADS
 
@@ -90,7 +91,8 @@ def trial_folder(folder: Path, slot: PlanSlot, attempt: int) -> Path:
     with storing(made):
         if made.exists():
             shutil.rmtree(made)
-        made.mkdir(parents=True)
+        made.parent.mkdir(exist_ok=True)
+        made.mkdir(PRIVATE_FOLDER)
     return made
 
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from fairground.judge import thresholds, validity
-from fairground.model import SCHEMA_VERSION, LabError
-from fairground.model.record import Head, Record, RecordEnd, RecordKind
+from fairground.model import SCHEMA_VERSION, LabError, Plan, secret
+from fairground.model.record import Head, Record, RecordEnd, RecordKind, TryAsked
 from fairground.records import journal, shapes
 from fairground.records.shapes import END, ENTRIES, HEAD, MEND, SHAPES
 
@@ -77,7 +77,12 @@ def read_head(folder: Path) -> Head[Any]:
     if kind is None:
         raise LabError(f"`{folder}` is not a record: it has no `{HEAD}`", "`./fairground list runs` shows what there is")
     head: Head[Any] = shapes.read(folder, kind, HEAD)
-    return replace(head, id=folder.name)
+    asked = head.asked  # another version of the lab, or another person, may have left a secret in the command
+    if isinstance(asked, Plan):
+        asked = replace(asked, command=secret.redact_command(asked.command))
+    if isinstance(asked, TryAsked):
+        asked = asked.without_secrets()
+    return replace(head, id=folder.name, command=secret.redact_command(head.command), asked=asked)
 
 
 def kind_of(folder: Path) -> RecordKind | None:

@@ -26,11 +26,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from fairground import model
 from fairground.host import Child, Keeper, Limits, Streams, free_port, listens, netloc
 from fairground.model import LabError, Topology
+from fairground.model.secret import HIDDEN
 from fairground.topology.hop import Admin, Hop, Pooler, RunningWires
 from fairground.topology.kind import KINDS, PREPARED_SINCE, HopKind, version, version_numbers
 
 START_TIMEOUT_S = 10.0
-HIDDEN = "(hidden)"
 GRAVE = re.compile(r"\b(?:in use|emerg|fatal|error|panic)\b", re.IGNORECASE)
 
 Started = TypeVar("Started", bound=Hop)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import shlex
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,12 +14,9 @@ from urllib.parse import urlsplit
 from fairground.capacity.service import drive
 from fairground.capacity.service.request import Asked
 from fairground.contract import encryption
-from fairground.model import LabError
+from fairground.model import LabError, secret
 from fairground.model.record import TryAsked
 from fairground.model.wire import Tls
-
-SECRET = ("authorization", "cookie", "proxy-authorization")
-"""Headers whose values are not kept."""
 
 BARE = re.compile(
     r"(?:(?P<host>localhost|\d+\.\d+\.\d+\.\d+|\[[0-9a-fA-F:.]+\]|[A-Za-z0-9][\w.-]*(?=:\d))|(?=:))(?P<port>:\d+)?(?P<target>/.*)?"
@@ -46,20 +44,45 @@ def guess_url(text: str, scheme: str = "http") -> str | None:
     return f"{scheme}://{host}{port}{target}"
 
 
-def redact_headers(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str | None], ...]:
-    """Headers as a record keeps them: without what is secret."""
-    return tuple((name, None if name.lower() in SECRET else value) for name, value in headers)
+def restore(kept: TryAsked, given: TryAsked) -> TryAsked:
+    """Make a request whole again with what a record has not kept. LabError where that is not in `given`, or is another."""
+    values = {name.lower(): value for name, value in given.headers}
+    headers = tuple((name, _value(name, value, values)) for name, value in kept.headers)
+    url = _same("URL", kept.url, given.url or None, "try --resume RUN URL")
+    body = _same("body", kept.body, given.body, "--body @FILE")
+    said = None if kept.command is None else shlex.join(kept.command)
+    command = _same("command", said, None if given.command is None else shlex.join(given.command), "-- COMMAND")
+    return replace(
+        kept, url=url or "", headers=headers, body=body, command=None if command is None else tuple(shlex.split(command))
+    )
 
 
-def request(asked: TryAsked, given: tuple[tuple[str, str], ...] = (), environ: Mapping[str, str] = MappingProxyType({})) -> Asked:
-    """Make the request, with its address looked up; `given` has the values that a record does not keep.
+def _same(noun: str, kept: str | None, given: str | None, option: str) -> str | None:
+    """The text itself of which `kept` is without its secrets."""
+    if kept is None or secret.HIDDEN not in kept:
+        if given is not None:
+            raise LabError(f"the {noun} cannot be combined with `--resume`, which knows it", "leave it out")
+        return kept
+    if given is None:
+        raise LabError(f"the {noun} held a secret, which was not kept", f"give it again: {option}")
+    if _redacted(noun, given) != kept:
+        raise LabError(f"the {noun} is another one than that of the record", f"it was {kept}")
+    return given
 
-    LabError for what cannot be asked, for other people's machines, and for a secret or certificates that are missing.
+
+def _redacted(noun: str, text: str) -> str:
+    return secret.redact_command(text) if noun == "command" else secret.redact(text)
+
+
+def request(asked: TryAsked, environ: Mapping[str, str] = MappingProxyType({})) -> Asked:
+    """Make the request, with its address looked up.
+
+    LabError for what cannot be asked, for other people's machines, and for certificates that are missing.
     """
-    place, verb, said = _place(asked.url), asked.method.upper(), dict((name.lower(), value) for name, value in given)
+    place, verb = _place(asked.url), asked.method.upper()
     if not verb.isalpha():
         raise LabError(f"`--method {asked.method}` is not a method", "for instance --method POST")
-    headers = tuple((name, _value(name, value, said)) for name, value in asked.headers)
+    headers = tuple((name, value) for name, value in asked.headers if value is not None)
     drive.check_headers(headers)
     if verb in ("GET", "HEAD") and asked.body is not None:
         raise LabError(f"a {verb} has no body", "add --method POST")
@@ -96,12 +119,12 @@ def _tls(place: _Place, asked: TryAsked, usual: str | None) -> Tls | None:
     return tls
 
 
-def _value(name: str, value: str | None, given: dict[str, str]) -> str:
-    if value is not None:
-        return value
-    if name.lower() not in given:
-        raise LabError(f"the value of the header `{name}` is secret and was not kept", f"give it again: --header '{name}: …'")
-    return given[name.lower()]
+def _value(name: str, value: str | None, given: Mapping[str, str | None]) -> str:
+    found = given.get(name.lower()) if value is None else value
+    if found is None:
+        hint = f"give it again: --header @FILE, with `{name}: …` in the file"
+        raise LabError(f"the value of the header `{name}` is secret and was not kept", hint)
+    return found
 
 
 def _place(url: str) -> _Place:
@@ -113,7 +136,7 @@ def _place(url: str) -> _Place:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise LabError(f"`{url}` is not an http or https URL", "for instance http://127.0.0.1:3000/")
     if parts.username is not None:
-        raise LabError("a name and password in a URL are not sent", "--header 'Authorization: …'")
+        raise LabError("a name and password in a URL are not sent", "--header @FILE, with `Authorization: …` in the file")
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     if not target.isascii() or not target.isprintable() or " " in target:
         raise LabError(f"`{target}` should be percent-encoded", "only ASCII without spaces can be sent")

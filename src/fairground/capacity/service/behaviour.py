@@ -18,7 +18,7 @@ from fairground.capacity.service.request import LIMITED, LONG_S, Asked, ServiceW
 from fairground.capacity.service.values import Conduct
 from fairground.contract.encryption import HTTP_1, HTTP_2, chosen_protocol, speaks_http, speaks_tls
 from fairground.contract.wire import HttpAnswer, Trouble
-from fairground.model import Finding, LabError, Severity, foreign
+from fairground.model import Finding, LabError, Severity, foreign, secret
 
 REPEATS = 20
 """The same request so often on one connection."""
@@ -184,7 +184,7 @@ def _listed(statuses: Sequence[int]) -> str:
 
 
 def _named(asked: Asked) -> str:
-    return f"`{asked.method} {asked.target}` on {asked.authority}"
+    return f"`{asked.method} {secret.redact(asked.target)}` on {asked.authority}"
 
 
 def _no_answer(asked: Asked, trouble: Trouble) -> LabError:

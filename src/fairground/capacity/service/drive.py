@@ -36,6 +36,7 @@ from fairground.model import (
     Severity,
     Topology,
     Workload,
+    secret,
 )
 from fairground.model.reason import TOO_FEW_CONNECTIONS
 
@@ -59,7 +60,7 @@ def workload(asked: Asked, conduct: Conduct) -> Workload:
     host = () if any(name.lower() == "host" for name, _ in asked.headers) else (("host", asked.authority),)
     return Workload(
         id="try",
-        title=f"{asked.method} {asked.target}",
+        title=f"{asked.method} {secret.redact(asked.target)}",
         why="",
         method=asked.method,
         path=_plain(conduct.target or asked.target),

@@ -1,0 +1,93 @@
+"""The secrets that this process was given: wherever one of them comes back, in an answer, an error or a log, it is taken out.
+
+A service may echo its header, and a server may write the address of its database: no name stands beside it that would tell.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterable
+from urllib.parse import quote, unquote
+
+from fairground.model.secret import HIDDEN, PLACEHOLDERS
+
+LEAST = 6
+"""A shorter value could be part of anything."""
+LEAST_AFTER_A_SIGN = 3
+"""So many characters tell after `:` or `=`, as in `lab:word@host`: no key or word of a record stands there without quotes."""
+LEAST_OF_A_WORD = 12
+"""A value of small letters alone could be a word of somebody else's, such as `postgres` or `Bearer`."""
+
+
+class KnownSecrets:
+    """Values that are taken out of every text."""
+
+    def __init__(self) -> None:
+        self._values, self._words = set[str](), set[str]()
+        self._pattern: re.Pattern[str] | None = None
+
+    def __bool__(self) -> bool:
+        return self._pattern is not None
+
+    def remember(self, *values: str) -> None:
+        """Take these values, and their parts that are secrets by themselves, out of every text from now on."""
+        fit = {part for value in values for part in _parts(value) if _is_telling(part)}
+        self._values |= {form for part in fit for form in _forms(part)}
+        self._words |= {form for value in values if _tells_after_a_sign(value) for form in _forms(value)}
+        either = [rf"(?<![A-Za-z0-9]){_one_of(self._values)}"] if self._values else []
+        either += [rf"(?:(?<=[:=])|(?<=: )){_one_of(self._words)}"] if self._words else []
+        if either:
+            self._pattern = re.compile(rf"(?:{'|'.join(either)})(?![A-Za-z0-9])")
+
+    def scrub(self, text: str) -> str:
+        """A text in which none of them stands."""
+        return text if self._pattern is None else self._pattern.sub(HIDDEN, text)
+
+    def scrub_bytes(self, content: bytes) -> bytes:
+        """The bytes of a file in which none of them stands; of one that is no text, what else is in it stays as it is."""
+        if self._pattern is None:
+            return content
+        return self.scrub(content.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+
+KNOWN = KnownSecrets()
+"""Those of this process."""
+
+
+def _parts(value: str) -> Iterable[str]:
+    """The value, its words, and the values of a cookie's pairs."""
+    decoded = unquote(value)
+    for one in (value, decoded, *decoded.split(), *re.split(r"[;,\s]\s*", decoded)):
+        yield one
+        yield one.partition("=")[2]
+
+
+def _is_telling(value: str) -> bool:
+    """True if a value is so special that it is no word or number of something else."""
+    if value in PLACEHOLDERS or value.isdigit() or len(value) < LEAST:
+        return False
+    return len(value) >= LEAST_OF_A_WORD or not (value.isalpha() and value[1:].islower())
+
+
+def _tells_after_a_sign(value: str) -> bool:
+    return value not in PLACEHOLDERS and not value.isdigit() and len(value) >= LEAST_AFTER_A_SIGN
+
+
+def _one_of(values: set[str]) -> str:
+    """A pattern of these values, the longest first."""
+    return f"(?:{'|'.join(re.escape(value) for value in sorted(values, key=lambda value: (-len(value), value)))})"
+
+
+def _forms(value: str) -> Iterable[str]:
+    """The forms of a value in JSON, in HTML and in a URL."""
+    return {
+        value,
+        json.dumps(value)[1:-1],
+        json.dumps(value, ensure_ascii=False)[1:-1],
+        html.escape(value),
+        html.escape(value).replace("&#x27;", "&#39;"),
+        quote(value, safe="", errors="surrogateescape"),
+        quote(value, errors="surrogateescape"),
+    }

@@ -1,0 +1,151 @@
+"""What a person gives and nobody else may read, while something is measured: records, logs, pages, streams, the process list."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from builders.paths import ROOT
+from fairground.host import free_port
+from fairground.postgres import Database
+
+pytestmark = pytest.mark.live
+
+ECHO = """
+import http.server, os, sys
+
+print("began with", dict(os.environ), flush=True)
+answers = 0
+
+
+class Echo(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        global answers
+        answers += 1
+        body = f"{self.path}\\n{self.headers}".encode()
+        self.send_response(200 if answers % 50 else 500)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Echo).serve_forever()
+"""
+"""A service that says whatever it was given, and an error now and then."""
+MANIFEST = """
+title = "Teller"
+language = "Python"
+homepage = "https://example.com"
+about = "Tells where its database is."
+needs = [["python3", "--version"]]
+build = []
+version = ["python3", "--version"]
+serve = ["sh", "-c", 'echo "$DATABASE_URL" >&2; exec python3 serve.py']
+[variants.one]
+about = "as it comes"
+approach = "engine"
+"""
+
+
+def lines_with(word: str) -> set[str]:
+    """The command lines on this machine in which a word is."""
+    found = set[str]()
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = path.read_bytes()
+        except OSError:
+            continue
+        if word.encode() in line:
+            found.add(line.replace(b"\0", b" ").decode(errors="replace"))
+    return found
+
+
+def measured(words: tuple[str, ...], word: str, folder: Path) -> tuple[int, str]:
+    """Run the lab with these words. From its first sentence to its end no command line may show the word; its code and output."""
+    said, shown = folder / "said", set[str]()
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "CI": "1", "NO_COLOR": "1"}
+    with said.open("wb") as stream:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "fairground", *words], env=environment, cwd=folder, stdout=stream, stderr=stream
+        )
+        try:
+            while process.poll() is None:
+                if said.stat().st_size:
+                    shown |= lines_with(word)
+            code = process.wait()
+        finally:
+            process.kill()
+            process.wait()
+    assert shown == set()
+    return code, said.read_text()
+
+
+def leaks(word: str, folder: Path) -> list[str]:
+    """The files below a folder that hold the word, in letters or percent-encoded."""
+    files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return sorted(str(path.relative_to(folder)) for path in files if word.encode() in path.read_bytes())
+
+
+def test_an_echo_of_secrets_is_kept_nowhere(tmp_path: Path) -> None:
+    """A service that writes its environment into its log, and its request into right and wrong answers."""
+    word, port = f"S3cr3t-{os.getpid()}", free_port()
+    (tmp_path / "echo.py").write_text(ECHO)
+    words = (
+        "try", "--url", f"http://127.0.0.1:{port}/tokens?token={word}&page=1", "-H", f"Authorization: Bearer {word}",
+        f"-HCookie: sid={word}; theme=dark", "-H", "X-Request-Id: abc", "--window", "1", "--results", "results",
+        "--", "env", f"PGPASSWORD={word}", sys.executable, "echo.py", str(port),
+    )  # fmt: skip
+    code, said = measured(words, word, tmp_path)
+    assert code in (0, 1) and word not in said and "/tokens?token=(hidden)" in said, said
+    (folder,) = (tmp_path / "results").iterdir()
+    assert leaks(word, tmp_path) == []
+    head, log = (folder / "head.json").read_text(), (folder / "server.log").read_text()
+    assert "'X-Request-Id: abc'" in head and "'PGPASSWORD': '(hidden)'" in log, "what is no secret stays"
+    assert (folder / "try.html").is_file() and list(folder.glob("load-*"))
+
+
+@contextmanager
+def given(database: Database, word: str) -> Iterator[str]:
+    """A URL for the session's database as one who may make databases and no roles, so that servers log in with the password."""
+    with database.connect("postgres") as connection:
+        connection.execute(f"CREATE ROLE somebody_secret LOGIN CREATEDB PASSWORD '{word}'".encode())
+        connection.execute("GRANT CONNECT ON DATABASE postgres TO somebody_secret")
+        try:
+            address = database.admin
+            yield f"postgresql://somebody_secret:{word}@{address.host}:{address.port}/postgres"
+        finally:
+            database.drop_arms()
+            names = "SELECT datname FROM pg_database WHERE datdba = 'somebody_secret'::regrole"
+            for (name,) in connection.execute(names.encode()).fetchall():
+                connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+            connection.execute("DROP OWNED BY somebody_secret")
+            connection.execute("DROP ROLE somebody_secret")
+
+
+def test_the_password_of_a_given_database_is_kept_nowhere(database: Database, tmp_path: Path) -> None:
+    """A server that writes its `DATABASE_URL` to its standard error, beside the run's own lines, records and pages."""
+    word = f"S3cr3t-{os.getpid()}"
+    shutil.copytree(ROOT / "tests" / "zoo" / "healthy", tmp_path / "servers" / "teller")
+    shutil.copytree(ROOT / "tests" / "zoo" / "animal", tmp_path / "servers" / "animal")
+    (tmp_path / "servers" / "teller" / "server.toml").write_text(MANIFEST)
+    with given(database, word) as url:
+        words = (
+            "run", "-s", "teller", "-w", "db-ping", "--servers", "servers", "--results", "results", "--blocks", "1", "--window",
+            "1", "--warmup", "1", "--connections", "4", f"--database={url}",
+        )  # fmt: skip
+        code, said = measured(words, word, tmp_path)
+    assert code in (0, 1, 3) and word not in said and "report  results" in said, said
+    assert leaks(word, tmp_path) == []
+    (folder,) = (tmp_path / "results").iterdir()
+    assert "postgresql://somebody_secret:(hidden)@" in (folder / "report.html").read_text()
+    logs = [log.read_text() for log in folder.glob("trials/*/server.log")]
+    assert logs and all("postgresql://somebody_secret:(hidden)@" in log for log in logs), "it has said it"

@@ -1,0 +1,57 @@
+"""A secret that comes back, in whatever form, is taken out; a word that could be anybody's stays."""
+
+from __future__ import annotations
+
+import html
+import json
+from urllib.parse import quote
+
+import pytest
+
+from fairground.model.known import KnownSecrets
+
+
+@pytest.mark.parametrize("value", ["S3cr3t", "p@ss:w0rd/1", 'quo"te\\d1', "wörter-1", "a<b>&'c1", "TOPSECRET"])
+@pytest.mark.parametrize("form", [str, json.dumps, html.escape, lambda text: quote(text, safe=""), lambda text: f"x={text};"])
+def test_an_echo_is_scrubbed(value: str, form: object) -> None:
+    """Plain, in JSON, in HTML or in a URL."""
+    known = KnownSecrets()
+    known.remember(value)
+    assert callable(form)
+    text = f"it said: {form(value)}!"
+    assert form(value).strip('"') not in known.scrub(text) and "(hidden)" in known.scrub(text)
+    assert b"(hidden)" in known.scrub_bytes(b"\xff\x00" + text.encode()) and known.scrub_bytes(b"\xff\x00") == b"\xff\x00"
+
+
+def test_a_word_that_is_no_text_is_a_secret_like_others() -> None:
+    """A command line may hold any bytes."""
+    known, word = KnownSecrets(), b"w\xff0rd-1".decode("utf-8", "surrogateescape")
+    known.remember(word)
+    assert known.scrub_bytes(b"it said: w\xff0rd-1") == b"it said: (hidden)"
+
+
+def test_parts_of_a_secret_are_secrets() -> None:
+    """A token without its scheme, and one cookie of several."""
+    known = KnownSecrets()
+    known.remember("Bearer t0k3n-1", "theme=dark; sid=c00kie-1", "p%40ss-w0rd")
+    assert known.scrub("t0k3n-1 c00kie-1 p@ss-w0rd") == "(hidden) (hidden) (hidden)"
+    assert known.scrub("Bearer theme dark") == "Bearer theme dark"
+
+
+def test_common_words_and_numbers_stay() -> None:
+    """A password that is a word of everybody would spoil a record, but where it can be nothing else; so would a number."""
+    known = KnownSecrets()
+    known.remember("123456", "a1", "(hidden)")
+    assert not known
+    known.remember("postgres", "Server", "lab")
+    plain = 'postgres Server lab 123456 a1 {"role": "Server", "database":"postgres"}'
+    assert known.scrub(plain) == plain
+    told = known.scrub("postgresql://me:postgres@host, password=lab, X-Api-Key: Server")
+    assert told == "postgresql://me:(hidden)@host, password=(hidden), X-Api-Key: (hidden)"
+
+
+def test_a_part_of_a_word_stays() -> None:
+    """Only the value itself is taken out."""
+    known = KnownSecrets()
+    known.remember("abc123")
+    assert known.scrub("xabc123 abc1234 abc123") == "xabc123 abc1234 (hidden)"
