@@ -33,6 +33,7 @@ from fairground.model import (
     Topology,
     Workload,
 )
+from fairground.model.answerlog import AnswerLog
 from fairground.postgres import Counters
 
 LOAD = Load(connections=4, window_s=1.0, warmup_min_s=0.0, warmup_max_s=0.0)
@@ -305,6 +306,10 @@ class FakeDatabase:
     def work(self) -> DatabaseWork:
         return DatabaseWork({})
 
+    def clock_of_commits_us(self) -> tuple[int, int] | None:
+        """It keeps no moments of commits."""
+        return None
+
     def transactions(self) -> int | None:
         """The next number of a transaction, at each reading; unknown where none is left."""
         return self._server.transactions.pop(0) if self._server.transactions else None
@@ -336,7 +341,7 @@ class FakeEngine:
         self._used, child = Server(), FakeChild()
         child.group = FakeGroup(self._used)
         self.child = cast(Child, child)
-        self._told, self._good = [held(0)], 0
+        self._told, self._good, self.log = [held(0)], 0, AnswerLog()
         self._warming = list(self._server.warm_up)
 
     def meter(self) -> RoleMeter:

@@ -6,6 +6,7 @@ A server that fails at any step has a finding that rejects it; what fails of our
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from fairground.judge import answers, bottleneck, connecting, growth, prepared, 
 from fairground.measure import audit, backends, distance
 from fairground.measure.arm import ArmWindow, Ended, StackArm
 from fairground.measure.bench import HOST
+from fairground.measure.commits import CommitWitness, WholeLoad
 from fairground.measure.faults import Faults, Happened
 from fairground.measure.loaded import Loaded
 from fairground.measure.path import Route
@@ -64,6 +66,7 @@ class StartedStack(Loaded):
     begun: bool = False
     opened: bool = False
     prober: Prober | None = None
+    witness: CommitWitness = field(init=False)
     counted: tuple[int | None, int] = (None, 0)
     """When the load in one piece began: the database's next number of a transaction, and how many results there were."""
     written: list[tuple[int, int]] = field(default_factory=list)
@@ -74,6 +77,7 @@ class StartedStack(Loaded):
         bench = self.bench
         self.path = Route(bench.keeper, bench.engine, self.database, self.arm.cell, bench.cores, self.folder)
         self.path.meters = self.seen.meters
+        self.witness = CommitWitness(self.database, self.workload)
         self.faults = Faults(bench.keeper, self.database, self.path, self.seen, self.arm.cell)
 
     @property
@@ -193,6 +197,7 @@ class StartedStack(Loaded):
             if self.workload.audit.writes:  # before the audit's first look: the prober may make rows of its own
                 address, keep_alive = (self.host, self.port), self.arm.cell.load.keep_alive
                 doubts = self.arm.cell.load.fault is not None
+                self.witness.begin()
                 self.prober = Prober(self.workload, address, self.database, self._on_turn, keep_alive, doubts)
             self.before = audit.before(self.database, self.workload)
             self.wal_before = self.database.wal_position()
@@ -235,7 +240,13 @@ class StartedStack(Loaded):
         (before, loads), after = self.counted, self.database.transactions()
         if before is not None and after is not None:
             self.written += [(after - before, one.done) for one in self.results[loads:]]
+            self._witness_load(before, after)
         return window
+
+    def _witness_load(self, first: int, after: int) -> None:
+        """Note which transactions were this load's, for the log of its answers."""
+        if self.seen.logs and self.seen.logs[-1].count:
+            self.witness.loads.append(WholeLoad(self.seen.logs[-1], first, after, time.time_ns() // 1000))
 
     def load_begins(self) -> None:
         """Note the counts so far. Who took turns is gone by now, and what that one counted is among the results."""
@@ -310,7 +321,9 @@ class StartedStack(Loaded):
         if self.written:
             transactions, good = (sum(part) for part in zip(*self.written, strict=True))
             self.audit += (answers.transactions_line(transactions, good),)
-        self.findings.extend(answers.audit_findings(self.audit))
+        lines, notes = self.witness.read(self.seen.logs, probes)
+        self.audit += lines
+        self.findings.extend((*notes, *answers.audit_findings(self.audit)))
         self.findings.extend(answers.chatter(self.workload, result, self.use, rules))
         self.findings.extend(statements.findings(self.workload, result, self.use, rules))
         self._diagnose(result)

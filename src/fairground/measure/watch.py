@@ -13,6 +13,7 @@ import psycopg
 from fairground.host import Meter, stolen_us
 from fairground.judge import statements
 from fairground.model import DatabaseUse, DatabaseWork, Look, RoleUse
+from fairground.model.answerlog import AnswerLog
 from fairground.postgres import Activity, Counters, Hygiene, activity, hygiene
 from fairground.topology import Census, Pooler
 
@@ -51,6 +52,8 @@ class WatchedArm:
     hygiene: list[Hygiene] = field(default_factory=list)
     looks: list[Look] = field(default_factory=list)
     """In a window of one piece: memory of the server and CPU of its roles, one after the other."""
+    logs: list[AnswerLog] = field(default_factory=list)
+    """Of each load: when its good answers came, as far as its generator tells."""
     in_window: bool = False
     looking: bool = False
     looked_after: bool = False

@@ -19,7 +19,7 @@ from psycopg import sql
 
 from fairground.host import Child, Keeper, Meter, Moment
 from fairground.model import DatabaseWork, Durability, LabError
-from fairground.postgres import role, storage
+from fairground.postgres import commits, role, storage
 from fairground.postgres.activity import waits
 from fairground.postgres.errorlog import ErrorLog
 from fairground.postgres.names import APPLICATION_NAME, MARK, ROLE, THEIRS, TRIAL_DATABASES, of_arm
@@ -328,6 +328,11 @@ class Database:
                 return int(row[0]) if row else None
         except psycopg.Error:
             return None
+
+    def clock_of_commits_us(self) -> tuple[int, int] | None:
+        """The microseconds by which its clock is ahead of ours, at least and at most; None where it keeps no moments of commits."""
+        with self.connect() as connection:
+            return commits.clock_ahead_us(connection) if commits.are_kept(connection) else None
 
     def checkpoint(self) -> bool:
         """Write out what is dirty, so that no checkpoint falls into the window; False where we may not."""
