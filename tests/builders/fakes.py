@@ -207,6 +207,7 @@ class FakePath:
         self.meters: dict[str, Any] = {}
         self.server, self.pooler = None, None
         self.host, self.port = "127.0.0.1", list(world.servers).index(label) + 1
+        self.server_port = self.port
 
     def open_wire(self) -> None:
         """There is none."""
@@ -224,6 +225,10 @@ class FakePath:
 
     def wait(self, _: float) -> str | None:
         return self._server.not_ready
+
+    def holders(self) -> tuple[str, ...]:
+        """Its port is its own."""
+        return ()
 
     def exposure(self) -> None:
         """It is not."""

@@ -39,6 +39,21 @@ def test_scans_rows_and_calls_are_counted(fresh: Database) -> None:
     assert found.functions == {"pgbench_tx": 3}
 
 
+def test_a_table_of_the_same_name_is_another(fresh: Database) -> None:
+    """Rows of a temporary table, or of one in another schema, are not those of the contract's table that they hide."""
+    before = fresh.work()
+    with fresh.connect() as connection:
+        connection.execute("CREATE SCHEMA shadow")
+        connection.execute("CREATE TABLE shadow.users AS SELECT * FROM public.users")
+        connection.execute("SET search_path = shadow")
+        for _ in range(5):
+            assert len(connection.execute("SELECT * FROM users ORDER BY id").fetchall()) == 100
+        connection.execute("CREATE TEMPORARY TABLE users AS SELECT * FROM shadow.users")
+        connection.execute("SELECT * FROM users ORDER BY id")
+    eventually(lambda: fresh.work().since(before).tables["users"].rows == 100)  # the copy was made from them
+    assert fresh.work().since(before).tables["users"] == TableWork(1, 100, 100)
+
+
 def test_moments_of_commits(fresh: Database) -> None:
     """Rows have the moment of their commit, not of their transaction's beginning, and so have numbers that committed."""
     first = fresh.transactions()

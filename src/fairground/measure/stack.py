@@ -15,7 +15,19 @@ import psycopg
 
 from fairground import contract, topology
 from fairground.host import Child, RoleMeter, burner, machine
-from fairground.judge import answers, bottleneck, connecting, growth, prepared, recovery, stalls, statements, validity, written
+from fairground.judge import (
+    answers,
+    bottleneck,
+    connecting,
+    elsewhere,
+    growth,
+    prepared,
+    recovery,
+    stalls,
+    statements,
+    validity,
+    written,
+)
 from fairground.measure import audit, backends, distance
 from fairground.measure.arm import ArmWindow, Ended, StackArm
 from fairground.measure.bench import HOST
@@ -119,6 +131,8 @@ class StartedStack(Loaded):
             with self.phase("start"):
                 problem = self.path.wait(self.bench.ready_timeout_s)
             self.findings += [one for one in [self.path.exposure()] if one is not None]
+            self.seen.held_by = self.path.holders() if problem is None else ()
+            self.seen.ask_holders = None if self.seen.held_by else self.path.holders
             self._verify_behind_proxy(problem)
         except (LabError, psycopg.Error) as error:
             self.find("instrument", Severity.VOID, _words(error))
@@ -355,6 +369,7 @@ class StartedStack(Loaded):
         bench = self.bench
         if not self.opened:
             return
+        self.findings.extend(elsewhere.port_finding(self.seen.held_by, self.path.server_port))
         self.findings.extend(validity.identity(bench.machine, machine.fingerprint(bench.keeper.awake)))
         if self.trial is not None and (joined := self._joined()) is not None:
             roles, host, result = self._trial_window(joined)
@@ -367,7 +382,9 @@ class StartedStack(Loaded):
             self.findings.extend(validity.unmade(facts, bench.thresholds))
             looks, rules = self.windows[0].looks if self.windows else (), bench.thresholds.rules
             self.findings.extend(stalls.findings(self.arm.cell, result, looks, self.diagnosis, rules))
+            self.findings.extend(elsewhere.cost_finding(result, roles, rules))
             self.findings.extend(growth.findings(self.arm.cell, result, looks, machine.memory_bytes(), rules))
+            self.findings.extend(growth.held_findings(looks, result, machine.most_descriptors(), machine.most_threads(), rules))
 
     # ------------------------------------------------------------ lost prepared statements
 

@@ -23,7 +23,7 @@ from fairground.postgres import commits, role, storage
 from fairground.postgres.activity import waits
 from fairground.postgres.errorlog import ErrorLog
 from fairground.postgres.names import APPLICATION_NAME, MARK, ROLE, THEIRS, TRIAL_DATABASES, of_arm
-from fairground.postgres.work import work
+from fairground.postgres.work import table_numbers, work
 
 HOME = "postgres"
 """The database that the lab connects to in order to make and drop others."""
@@ -141,6 +141,8 @@ class Database:
         self.admin, self.owner, self.shared, self.name = admin, owner, shared, of_arm(number)
         self.remarks = remarks
         """What is to be said before anything is measured on this server: what stays unknown, for want of a right."""
+        self._tables: list[int] | None = None
+        """The contract's tables by their numbers: a table of the same name that a server makes is another one."""
         self._contract, self._secret = contract, secret or secrets.token_urlsafe(18)
         self._errors = errors or (ErrorLog(owner.log) if owner and owner.log else None)
         user = of_arm(number, ROLE)
@@ -246,6 +248,8 @@ class Database:
             if not self.shared:
                 role.make(connection, self.app.user, self.app.password)
                 role.admit(connection, self.app.user, self.name)
+        with self.connect() as connection:
+            self._tables = table_numbers(connection)
 
     def limit_connections(self, most: int) -> None:
         """Let the server under test have so many connections at once; the database refuses more. Until the next reset."""
@@ -309,7 +313,7 @@ class Database:
     def work(self) -> DatabaseWork:
         """Scans, calls and statements that this arm's database has counted since its reset."""
         with self.connect() as connection:
-            return work(connection)
+            return work(connection, self._tables)
 
     def wal_position(self) -> int | None:
         """Bytes of WAL so far, of all arms, with those that are not written out yet; None where we may not ask."""
@@ -330,7 +334,7 @@ class Database:
             return None
 
     def clock_of_commits_us(self) -> tuple[int, int] | None:
-        """The microseconds by which its clock is ahead of ours, at least and at most; None where it keeps no moments of commits."""
+        """The microseconds by which its clock is ahead of ours, at least and at most; None without moments of commits."""
         with self.connect() as connection:
             return commits.clock_ahead_us(connection) if commits.are_kept(connection) else None
 
