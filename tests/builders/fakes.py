@@ -35,6 +35,7 @@ from fairground.model import (
     Topology,
     Workload,
 )
+from fairground.model.answerlog import AnswerLog
 from fairground.model.cause import DatabaseLifetime
 from fairground.postgres import Counters
 
@@ -222,6 +223,7 @@ class FakePath:
         self.meters: dict[str, Any] = {}
         self.server, self.pooler = None, None
         self.host, self.port = "127.0.0.1", list(world.servers).index(label) + 1
+        self.server_port = self.port
 
     def open_wire(self) -> None:
         """There is none."""
@@ -239,6 +241,10 @@ class FakePath:
 
     def wait(self, _: float) -> str | None:
         return self._server.not_ready
+
+    def holders(self) -> tuple[str, ...]:
+        """Its port is its own."""
+        return ()
 
     def exposure(self) -> None:
         """It is not."""
@@ -338,6 +344,10 @@ class FakeDatabase:
     def work(self) -> DatabaseWork:
         return DatabaseWork({})
 
+    def clock_of_commits_us(self) -> tuple[int, int] | None:
+        """It keeps no moments of commits."""
+        return None
+
     def transactions(self) -> int | None:
         """The next number of a transaction, at each reading; unknown where none is left."""
         return self._server.transactions.pop(0) if self._server.transactions else None
@@ -373,7 +383,7 @@ class FakeEngine:
         self._used, child = Server(), FakeChild()
         child.group = FakeGroup(self._used)
         self.child = cast(Child, child)
-        self._told, self._good = [held(0)], 0
+        self._told, self._good, self.log = [held(0)], 0, AnswerLog()
         self._warming = list(self._server.warm_up)
 
     def meter(self) -> RoleMeter:

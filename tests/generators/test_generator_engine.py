@@ -365,6 +365,32 @@ def test_commands() -> None:
     assert [json.loads(line) for line in written[1:]] == golden
 
 
+def test_the_log_of_answers_is_no_event() -> None:
+    """What the engine tells of its good answers is kept by what they held, and whoever reads events sees the others alone."""
+    part = {
+        "event": "answers",
+        "kind": "tx",
+        "one_in": 2,
+        "clock_moved_us": -7,
+        "rows": [[1000, 5, 3], [900, 5, 3], [1200, 6, 3]],
+    }
+    events = [{"event": "drain", "unix_us": 1}, part, {**part, "rows": [[1500, 6, 3]]}, {"event": "end", "unix_us": 2}]
+    said = [b"".join(json.dumps(one).encode() + b"\n" for one in events), b""]
+    running: Any = SimpleNamespace(child=object(), write=lambda text: None, read=lambda within_s: said.pop(0))
+    session = engine.EngineSession(running, {"load": {"timeout_ms": 1000}})
+    assert [(session.event() or {}).get("event") for _ in range(3)] == ["drain", "end", None]
+    assert session.log.moments_us == {(5, 3): [1000, 900], (6, 3): [1200, 1500]}
+    assert (session.log.one_in, session.log.clock_moved_us) == (2, 7)
+
+
+def test_what_writes_is_logged() -> None:
+    """The log names the slots by which the database's rows are found; what is refused, or only reads, has none."""
+    logs = {one["kind"]: one["log"] for name in ("tx", "transfer", "ping") for one in cast(Any, plan(name, "closed")["requests"])}
+    assert logs["tx"] == logs["tx/first"] == ["aid", "tid", "bid", "delta"]
+    assert logs["transfer"] == []
+    assert logs["tx/refused"] is logs["transfer/unknown-to"] is logs["ping"] is None
+
+
 def test_plan_by_tls() -> None:
     """How a target is spoken to by TLS stands where the golden plan has it, and is left out in plain HTTP."""
     golden_target = json.loads((PROTOCOL / "plan-tls.json").read_text())["target"]

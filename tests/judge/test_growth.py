@@ -111,3 +111,33 @@ def test_noise_is_no_leak(noise: list[int]) -> None:
     """Memory that goes up and down by a tenth without a trend is not called a leak of more than a fraction of that."""
     rate = growth.bytes_per_s([(number * 0.2, used * MB) for number, used in enumerate(noise)], RULES)
     assert rate is None or rate < 3 * MB
+
+
+def held(numbers: Callable[[float], int], limit: int | None = 1024) -> list[Finding]:
+    """What is found of so many descriptors and as many threads at each moment."""
+    looks = [Look(1e9 + i * 0.2, None, {}, 0.0, numbers(i * 0.2), numbers(i * 0.2)) for i in range(51)]
+    return list(growth.held_findings(looks, RESULT, limit, None, RULES))
+
+
+def test_descriptors_and_threads_that_leak_are_named() -> None:
+    """Ten a second, with what that is for each answer; a warning where the limit is near, and a note where nobody knows it."""
+    descriptors, threads = held(lambda at_s: 40 + round(10 * at_s))
+    assert (descriptors.id, descriptors.severity) == ("descriptors-grow", Severity.WARN)
+    assert "open descriptors grew by 10.0 a second for the whole window, to 140, one for 1,0" in descriptors.sentence
+    assert "the limit of 1,024 would be reached in 88 s" in descriptors.sentence
+    assert (threads.id, threads.severity, threads.evidence["full_in_s"]) == ("threads-grow", Severity.NOTE, None)
+    assert held(lambda at_s: 40 + round(10 * at_s), limit=1_000_000)[0].severity is Severity.NOTE
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        lambda at_s: 60,
+        lambda at_s: 40 + round(min(at_s, 3.0) * 20),
+        lambda at_s: 60 + round(at_s * 10) % 30,
+        lambda at_s: 40 + round(at_s),
+    ],
+)
+def test_a_pool_that_fills_is_no_leak(numbers: Callable[[float], int]) -> None:
+    """What stays, settles, comes down again, or grows by a few says nothing."""
+    assert held(numbers) == []

@@ -73,6 +73,28 @@ def test_forms_of_a_declared_statement(workload: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
+        (
+            "WITH debit AS (UPDATE web_users SET credits = credits - $1 WHERE id = $2 RETURNING id)"
+            " UPDATE web_users SET credits = credits + $1 WHERE id = $3 AND EXISTS (SELECT 1 FROM debit)",
+            "merged",
+        ),
+        ("UPDATE web_users SET credits = credits + CASE id WHEN $2 THEN -$1 ELSE $1 END WHERE id IN ($2, $3)", "merged"),
+        (
+            "UPDATE web_users SET credits = credits + m.by FROM (VALUES ($1, $2), ($3, $4)) AS m(id, by) WHERE web_users.id = m.id",
+            "merged",
+        ),
+        ('UPDATE "web_users" SET "credits" = ("web_users"."credits" - $1) WHERE ("web_users"."id" = $2)', "declared"),
+        ("update web_users set credits=credits+$1 where web_users.id=$2 returning web_users.id", "declared"),
+    ],
+)
+def test_one_statement_in_place_of_two(text: str, kind: str) -> None:
+    """A transfer is two statements: one that does the work of both is none of them, however it joins them."""
+    assert statements.kind(statements.normalise(text), WORKLOADS["transfer"]) == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
         ("BEGIN ISOLATION LEVEL READ COMMITTED", "transaction"),
         ("COMMIT", "transaction"),
         ("DISCARD ALL", "reset"),
@@ -193,6 +215,14 @@ def test_counted_statements_are_exact() -> None:
             "statements", "at least 1 of the declared statements run for each good answer", calls, GOOD, None
         )
         assert counted.holds is holds
+
+
+def test_a_portal_that_is_fetched_in_part_does_not_hold() -> None:
+    """The table was read whole for each answer, and the declared statement returned one row of it."""
+    for rows, holds in ((100 * GOOD, True), (GOOD, False)):
+        work = DatabaseWork({"users": TableWork(GOOD, 100 * GOOD)}, None, {USERS: StatementWork(GOOD, rows, 5.0)})
+        counted = line("users", use({}, work=work), "rows-returned")
+        assert counted is not None and (counted.found, counted.holds) == (rows, holds)
 
 
 def test_tables_and_functions_are_held_against_the_answers() -> None:

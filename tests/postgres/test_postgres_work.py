@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import psycopg
@@ -10,7 +11,7 @@ import pytest
 from builders.cluster import SCALE, eventually
 from fairground import postgres
 from fairground.model import TableWork
-from fairground.postgres import Database
+from fairground.postgres import Database, commits
 
 pytestmark = pytest.mark.live
 
@@ -36,6 +37,46 @@ def test_scans_rows_and_calls_are_counted(fresh: Database) -> None:
     assert found.tables["users"] == TableWork(7, 700, 700)
     assert found.tables["pgbench_branches"].scans == 3 and found.tables["accounts"] == TableWork(0, 0, 0)
     assert found.functions == {"pgbench_tx": 3}
+
+
+def test_a_table_of_the_same_name_is_another(fresh: Database) -> None:
+    """Rows of a temporary table, or of one in another schema, are not those of the contract's table that they hide."""
+    before = fresh.work()
+    with fresh.connect() as connection:
+        connection.execute("CREATE SCHEMA shadow")
+        connection.execute("CREATE TABLE shadow.users AS SELECT * FROM public.users")
+        connection.execute("SET search_path = shadow")
+        for _ in range(5):
+            assert len(connection.execute("SELECT * FROM users ORDER BY id").fetchall()) == 100
+        connection.execute("CREATE TEMPORARY TABLE users AS SELECT * FROM shadow.users")
+        connection.execute("SELECT * FROM users ORDER BY id")
+    eventually(lambda: fresh.work().since(before).tables["users"].rows == 100)  # the copy was made from them
+    assert fresh.work().since(before).tables["users"] == TableWork(1, 100, 100)
+
+
+def test_moments_of_commits(fresh: Database) -> None:
+    """Rows have the moment of their commit, not of their transaction's beginning, and so have numbers that committed."""
+    first = fresh.transactions()
+    with fresh.connect() as connection:
+        low, high = commits.clock_ahead_us(connection)
+        began_us = time.time_ns() // 1000
+        with connection.transaction():
+            connection.execute("SELECT pgbench_tx(1, 1, 1, 5)")
+            connection.execute("SELECT pg_sleep(0.05)")
+        ended_us = time.time_ns() // 1000
+        with pytest.raises(psycopg.errors.DivisionByZero), connection.transaction():
+            connection.execute("SELECT pgbench_tx(2, 1, 1, 5)")
+            connection.execute("SELECT 1/0")
+        connection.execute("SELECT pgbench_tx(3, 1, 1, 5)")
+        sql = "SELECT ARRAY[aid, tid, bid, delta], xmin FROM pgbench_history"
+        rows = commits.of_rows(connection, sql, {(1, 1, 1, 5), (2, 1, 1, 5)})
+        after = fresh.transactions()
+        assert first is not None and after is not None
+        numbers = commits.of_numbers(connection, first, after)
+    assert list(rows) == [(1, 1, 1, 5)]
+    (at_us,) = rows[1, 1, 1, 5]
+    assert at_us is not None and began_us + 50_000 + low <= at_us <= ended_us + high
+    assert at_us in numbers and len(numbers) == 2
 
 
 def test_what_a_server_does_not_count_is_unknown(fresh: Database) -> None:

@@ -45,6 +45,7 @@ impl Live {
             | Event::Window { .. }
             | Event::Drain { .. }
             | Event::Held(_)
+            | Event::Answers(_)
             | Event::Listening { .. }
             | Event::Awake { .. } => {}
         }

@@ -1,6 +1,7 @@
 //! The pure part: values and calculations. Nothing here reads a clock, a file or a socket, so its tests need none.
 
 pub mod analytic;
+pub mod answers;
 pub mod bytes;
 pub mod clock;
 pub mod coding;

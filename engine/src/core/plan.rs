@@ -111,6 +111,8 @@ pub struct Request {
     pub expect: Expect,
     #[serde(default)]
     pub ledger: Vec<LedgerEntry>,
+    /// When each good answer came is told at the end, with what these slots held. `None`: it is not.
+    pub log: Option<Vec<String>>,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -2,6 +2,7 @@
 
 use hdrhistogram::Histogram;
 
+use crate::core::answers::Answers;
 use crate::core::error::EngineError;
 use crate::core::handshakes::Handshakes;
 use crate::core::histogram::{add, histogram, record};
@@ -138,6 +139,7 @@ pub struct Record {
     pub tenths: Tenths,
     pub samples: Vec<Sample>,
     pub ledger: Ledger,
+    pub answers: Answers,
 }
 
 impl Record {
@@ -174,6 +176,7 @@ impl Record {
             tenths: Tenths::default(),
             samples: Vec::new(),
             ledger,
+            answers: Answers::default(),
         }
     }
 
@@ -387,6 +390,7 @@ impl Record {
         self.silences.merge(&other.silences);
         self.tenths.merge(&other.tenths);
         self.ledger.merge(&other.ledger);
+        self.answers.merge(&other.answers);
     }
 
     /// Every request must have exactly one outcome; a sum that is off is a fault of the engine.

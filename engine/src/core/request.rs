@@ -18,6 +18,8 @@ pub struct Request {
     pub slots: Slots,
     pub expect: Expect,
     pub ledger: Vec<LedgerRule>,
+    /// The slots that are told with the moment of each good answer; `None`: the moment is not told.
+    pub log: Option<Vec<usize>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,6 +64,16 @@ impl Request {
             .iter()
             .map(|entry| compile_ledger(entry, &slots))
             .collect::<Result<_, _>>()?;
+        let log = plan
+            .log
+            .as_ref()
+            .map(|names| {
+                names
+                    .iter()
+                    .map(|name| compile_logged(name, &slots))
+                    .collect::<Result<Vec<usize>, EngineError>>()
+            })
+            .transpose()?;
         let kind = plan.kind.clone();
         Ok(Request {
             kind,
@@ -73,6 +85,7 @@ impl Request {
             slots,
             expect,
             ledger,
+            log,
         })
     }
 
@@ -204,6 +217,18 @@ fn compile_head(
         head.push_str("connection: close\r\n");
     }
     Ok(head.into_bytes())
+}
+
+fn compile_logged(name: &str, slots: &Slots) -> Result<usize, EngineError> {
+    let index = slots
+        .find(name)
+        .map_err(|error| error.within(format_args!("`log`")))?;
+    if !slots.is_number(index) {
+        return Err(EngineError::Plan(format!(
+            "`log`: slot `{name}` holds words; name slots that hold numbers"
+        )));
+    }
+    Ok(index)
 }
 
 fn compile_ledger(entry: &plan::LedgerEntry, slots: &Slots) -> Result<LedgerRule, EngineError> {
@@ -385,6 +410,10 @@ mod tests {
                 "ledger `l`: slot `a` holds words and cannot be added",
             ),
         ];
+        assert_refused(&rows);
+    }
+
+    fn assert_refused(rows: &[(&str, &str)]) {
         for (part, sentence) in rows {
             let plan = plan(&format!(
                 r#"{{"kind":"a",{part},"expect":{{"status":200}}}}"#
@@ -393,8 +422,24 @@ mod tests {
                 Request::compile(&plan, "h", true, &read)
                     .unwrap_err()
                     .to_string(),
-                sentence
+                *sentence
             );
         }
+    }
+
+    /// A log names slots that there are, and that hold numbers.
+    #[test]
+    fn logs_hold_numbers() {
+        let rows = [
+            (
+                r#""method":"GET","path":"/?a={seq}","log":["b"]"#,
+                "`log`: there is no slot `b` (slots: `a`)",
+            ),
+            (
+                r#""method":"GET","path":"/?a={choice:x}","log":["a"]"#,
+                "`log`: slot `a` holds words; name slots that hold numbers",
+            ),
+        ];
+        assert_refused(&rows);
     }
 }

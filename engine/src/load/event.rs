@@ -17,6 +17,7 @@ pub enum Event {
     Window { unix_us: u64 },
     Drain { unix_us: u64 },
     Held(HeldEvent),
+    Answers(AnswersEvent),
     End { unix_us: u64 },
     Listening { port: u16 },
     Awake { processors: usize },
@@ -33,6 +34,18 @@ pub struct HeldEvent {
     pub active_us: u64,
     /// Of the turn that has just ended.
     pub settled: Settled,
+}
+
+/// When good answers of one kind came: several of these events come at the end, where the plan asks for a log.
+#[derive(Debug, Clone, Serialize)]
+pub struct AnswersEvent {
+    pub kind: String,
+    /// One in so many answers is kept.
+    pub one_in: u64,
+    /// How far the wall clock was set while the load ran.
+    pub clock_moved_us: i64,
+    /// The moment in wall-clock microseconds, and what the logged slots held.
+    pub rows: Vec<Vec<i64>>,
 }
 
 #[derive(Debug, Clone, Serialize)]

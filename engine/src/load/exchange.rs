@@ -285,6 +285,12 @@ impl<S: Stream> Worker<S> {
             .record
             .ledger
             .book(exchange.kind, request, &conn.values, outcome);
+        if outcome == Outcome::Ok && request.log.is_some() {
+            self.counting
+                .record
+                .answers
+                .came(exchange.number, self.now_ns);
+        }
     }
 
     /// What a connection does after an answer: it pauses, where the load has think time, and sends its next request.

@@ -14,6 +14,7 @@ use crate::core::settled::Settled;
 use crate::load::control::{Control, Held, Input, Orders, Report};
 use crate::load::event::{Event, HeldEvent};
 use crate::load::gathering::{Seconds, WindowTimes};
+use crate::load::logging;
 use crate::load::measurement::Measurement;
 use crate::load::stream::Stream;
 use crate::load::timing::SECOND_NS;
@@ -39,6 +40,8 @@ struct Controller<'a> {
     /// On the clock that decides on the end of warm-up and window; later on the machine's.
     deadline_ns: u64,
     unix_offset_us: u64,
+    /// As `sys::unix_ahead_ns` said when the load began.
+    unix_ahead_ns: u64,
     connected: bool,
     interrupted: bool,
     entered: BTreeMap<Phase, usize>,
@@ -137,6 +140,7 @@ impl<'a> Controller<'a> {
             orders,
             start_ns,
             unix_offset_us: sys::unix_us() - sys::now_ns() / 1000,
+            unix_ahead_ns: sys::unix_ahead_ns(),
             connected: false,
             interrupted: false,
             entered: BTreeMap::new(),
@@ -380,6 +384,8 @@ impl<'a> Controller<'a> {
         let mut records = self.reports.into_iter().map(|report| report.record);
         let mut record = records.next().expect("a run has at least one thread");
         records.for_each(|other| record.merge(&other));
+        let clock = logging::WallClock::between(self.unix_ahead_ns, sys::unix_ahead_ns());
+        logging::tell(&self.config, &record.answers, clock, self.on_event);
         Measurement {
             config: self.config,
             record,

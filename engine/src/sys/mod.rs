@@ -57,6 +57,16 @@ pub fn unix_us() -> u64 {
     unix_ns() / 1000
 }
 
+/// How far wall-clock time is ahead of monotonic time, at most: the least of several looks, each of which may be interrupted
+/// between its two clocks.
+pub fn unix_ahead_ns() -> u64 {
+    let look = |_| {
+        let before_ns = now_ns();
+        unix_ns() - before_ns
+    };
+    (0..16).map(look).min().unwrap_or_default()
+}
+
 /// CPU time of the calling thread.
 pub fn thread_cpu_us() -> u64 {
     thread_cpu_ns() / 1000

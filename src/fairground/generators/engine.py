@@ -27,6 +27,7 @@ from fairground.model import (
     Second,
     Workload,
 )
+from fairground.model.answerlog import AnswerLog
 from fairground.model.subject import SHARES
 from fairground.model.wire import Tls
 
@@ -52,6 +53,8 @@ class EngineSession:
     def __init__(self, running: Running, plan: Mapping[str, object]) -> None:
         self._timeout_ms = int(cast(Any, plan["load"])["timeout_ms"])
         self._running, self._pending, self._complaint, self._over = running, b"", "", False
+        self.log = AnswerLog()
+        """When good answers came, where the plan asks for that and the engine is on this machine: it is told at the end."""
         self._send(plan)
 
     @property
@@ -70,8 +73,17 @@ class EngineSession:
     def event(self, timeout_s: float = 15.0) -> dict[str, Any] | None:
         """The next event, or None at the end. A line that is not an event (a panic's text) becomes `{"event": "noise"}`.
 
+        What the engine tells of the log of answers goes to `log`.
+
         Raises LabError when the engine, which speaks every second, is silent for `timeout_s`.
         """
+        while (found := self._told(timeout_s)) is not None and found["event"] == "answers":
+            if self.child is not None:  # another machine has another clock
+                self.log.add(found["rows"], found["one_in"], found["clock_moved_us"])
+        return found
+
+    def _told(self, timeout_s: float) -> dict[str, Any] | None:
+        """The next event, whatever it is."""
         while b"\n" not in self._pending:
             if not self._over and not self.speaks(timeout_s):
                 raise LabError(f"the load engine has been silent for {timeout_s:.0f} s", exit_code=3)
@@ -227,7 +239,15 @@ def _request(workload: Workload, weight: int, bodies: Mapping[str, str]) -> dict
             "check_one_in": expect.check_one_in,
         },
         "ledger": [dataclasses.asdict(entry) for entry in workload.ledger],
+        "log": _logged(workload),
     }
+
+
+def _logged(workload: Workload) -> list[str] | None:
+    """The slots that the log of answers names, by which the database's rows are found; None where a request writes nothing."""
+    if not workload.audit.writes or not workload.ledger:
+        return None
+    return [] if workload.audit.history is None else list(workload.audit.history.slots)
 
 
 def _at_edge(workload: Workload, edge: Edge, weight: int, bodies: Mapping[str, str]) -> dict[str, object]:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from fairground.host import Child, Meter, Stopped
 from fairground.model import Load, Result, Workload
+from fairground.model.answerlog import AnswerLog
 from fairground.model.wire import Tls
 
 
@@ -33,6 +34,9 @@ class LoadTask:
 
 class GeneratorSession(Protocol):
     """One running generator. Its events are those of docs/engine-protocol.md; what it cannot tell in them is None."""
+
+    log: AnswerLog
+    """When good answers came, as far as the generator tells: at its end."""
 
     @property
     def child(self) -> Child | None:

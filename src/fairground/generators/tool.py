@@ -18,6 +18,7 @@ from fairground.generators.session import LoadTask
 from fairground.generators.slots import Templates
 from fairground.host import Child, Keeper, Meter, RoleMeter, Stopped, Streams
 from fairground.model import LabError, Latency, Load, Outcomes, Result, Second, Workload, secret
+from fairground.model.answerlog import AnswerLog
 
 SLACK_S = 30.0
 """How much longer than its time and one timeout a tool may take to start, to drain and to print."""
@@ -189,7 +190,7 @@ class ToolSession:
     """The warm-up and the window of one trial as two runs of a tool."""
 
     def __init__(self, keeper: Keeper, installed: Installed, task: LoadTask) -> None:
-        load, folder = task.load, task.folder
+        load, folder, self.log = task.load, task.folder, AnswerLog()
         self._keeper, self._installed, self._tool = keeper, installed, installed.tool
         self._load, self._halted, self._second = load, False, 0
         window = ToolJob(

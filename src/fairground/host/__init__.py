@@ -4,6 +4,7 @@ from fairground.host.awake import keep_awake
 from fairground.host.cgroup import Limits
 from fairground.host.child import Child, Keeper, Stopped, Streams
 from fairground.host.network import LOOPBACK, free_port, listens, netloc, wait_ready, wait_until_silent
+from fairground.host.process import open_descriptors
 from fairground.host.resident import Resident, listener
 from fairground.host.usage import CpuClock, HostReading, Meter, Moment, RoleMeter, host_use, machine_between, stolen_us
 
@@ -27,6 +28,7 @@ __all__ = [
     "listens",
     "machine_between",
     "netloc",
+    "open_descriptors",
     "stolen_us",
     "wait_ready",
     "wait_until_silent",

@@ -228,6 +228,17 @@ def memory_bytes() -> int | None:
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemTotal:")), None)
 
 
+def most_descriptors() -> int:
+    """The open descriptors that a process may have which the lab starts."""
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+def most_threads() -> int | None:
+    """The threads that the machine lets all processes have; None where it does not say."""
+    text = (_read("/proc/sys/kernel/threads-max") or "").strip()
+    return int(text) if text.isdigit() else None
+
+
 def _distribution() -> str | None:
     lines = (_read("/etc/os-release") or "").splitlines()
     return next((line.partition("=")[2].strip('"') for line in lines if line.startswith("PRETTY_NAME=")), None)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Container, Mapping
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -69,6 +70,40 @@ def exposure_of(host: str, port: int, pids: Collection[int] = ()) -> Finding | N
     named = ", ".join(text if at == port else f"{text} at port {at}" for text, at in beyond)
     sentence = f"it listens on {named}, whatever HOST says: other machines may reach it while it runs"
     return Finding("exposed", Severity.WARN, sentence, {"addresses": named, "port": port})
+
+
+def holders(child: Child, host: str, port: int) -> tuple[str, ...]:
+    """The processes that listen or talk at the server's port, and that are none of its own; empty where all are its own."""
+    at = [one for one in psutil.net_connections("tcp") if one.laddr and one.laddr.port == port and _is_server_end(one, host)]
+    own = {process.pid for process in child.processes()}  # read last: who was started meanwhile belongs to it
+    return foreign_holders([(one.pid, one.status == psutil.CONN_LISTEN) for one in at], own, _name)
+
+
+def _is_server_end(one: Any, host: str) -> bool:
+    """True for what listens, and for the server's end of a connection: a client may have the same number at another address."""
+    if one.status == psutil.CONN_LISTEN:
+        return True
+    return bool(one.status == psutil.CONN_ESTABLISHED and _plain(one.laddr.ip) == ipaddress.ip_address(host))
+
+
+def foreign_holders(
+    sockets: Collection[tuple[int | None, bool]], own: Container[int], name: Callable[[int], str]
+) -> tuple[str, ...]:
+    """The names of processes that hold sockets and are not `own`.
+
+    A socket is the process that holds it, None where none can be seen, and whether it listens. A connection of nobody is one
+    that was not accepted yet.
+    """
+    found = {name(pid) for pid, _ in sockets if pid is not None and pid not in own}
+    unseen = any(pid is None for pid, listens in sockets if listens)
+    return (*sorted(found), *(["a process that cannot be seen from here"] if unseen else []))
+
+
+def _name(pid: int) -> str:
+    try:
+        return f"{psutil.Process(pid).name()} ({pid})"
+    except psutil.Error:
+        return f"process {pid}"
 
 
 def _plain(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:

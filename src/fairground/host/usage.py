@@ -72,6 +72,8 @@ class RoleMeter:
     threads: bool = True
     memory_peak_bytes: int | None = None
     threads_peak: int | None = None
+    threads_now: int | None = None
+    """At the last sample."""
     memory_bytes: int | None = None
     """At the last sample."""
     intruders: set[str] = field(default_factory=set)
@@ -105,7 +107,8 @@ class RoleMeter:
         if threads is None:
             threads = sum(one.threads for one in alive)
         self.memory_bytes, self.memory_peak_bytes = memory, _greater(self.memory_peak_bytes, memory)
-        self.threads_peak = _greater(self.threads_peak, threads or None)
+        self.threads_now = threads or None
+        self.threads_peak = _greater(self.threads_peak, self.threads_now)
         if exact is None:
             self._spent.read(alive, closely=False)
         if self.closely:

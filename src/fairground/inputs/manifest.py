@@ -242,6 +242,10 @@ def _check_audit(source: Source, file: _WorkloadFile) -> None:
                 )
     if (one := file.audit.written) is not None:
         _check_written(source, one, slots)
+    for i, slot in enumerate(file.audit.history.slots if file.audit.history is not None else ()):
+        if slot not in slots:
+            problem = f"the request has no slot `{slot}` for `audit.history` of"
+            raise source.error(("audit", "history", "slots", i), problem, names_hint(slots, "slots"))
     for i, invariant in enumerate(file.audit.invariants):
         if not audits.is_expression(SCALED.sub("1", invariant.equals)):
             location = ("audit", "invariants", i, "equals")

@@ -1,4 +1,4 @@
-"""Memory that grows for as long as anybody looks: at which rate, and when it would be full. Pure.
+"""Memory, descriptors and threads that grow for as long as anybody looks: at which rate, and when the limit is met. Pure.
 
 A window is cut into pieces, and the least memory of each is what counts: a collector's sawtooth comes down inside of a piece or
 between two, a leak never does. Growth whose second half is slower than its first is a warm-up that settles.
@@ -6,10 +6,11 @@ between two, a leak never does. Growth whose second half is slower than its firs
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from fairground.judge.thresholds import Rules
-from fairground.model import Cell, Finding, Look, Result, Severity
+from fairground.model import Cell, Evidence, Finding, Look, Result, Severity
 
 PIECES = 6
 
@@ -46,18 +47,57 @@ def findings(cell: Cell, result: Result, looks: Sequence[Look], machine_bytes: i
     return (Finding("memory-grows", Severity.WARN if grave else Severity.NOTE, sentence, evidence),)
 
 
+@dataclass(frozen=True)
+class Bounded:
+    """The things that a server holds, and of which the machine lets it have so many; None: nobody knows how many."""
+
+    id: str
+    noun: str
+    most: int | None
+
+
+def held_findings(
+    looks: Sequence[Look], result: Result, descriptors: int | None, threads: int | None, rules: Rules
+) -> Iterator[Finding]:
+    """The growth of what a server holds beside memory: open descriptors, up to so many for a process, and threads."""
+    for kind, numbers in (
+        (Bounded("descriptors-grow", "open descriptors", descriptors), [(look.at_unix_s, look.descriptors) for look in looks]),
+        (Bounded("threads-grow", "threads", threads), [(look.at_unix_s, look.threads) for look in looks]),
+    ):
+        seen = [(at_s, number) for at_s, number in numbers if number is not None]
+        rate = _lasting(seen, rules)
+        if rate is not None and seen[-1][1] - seen[0][1] >= rules.held_growth_least:
+            yield _held_finding(kind, rate, seen[-1][1], result, rules)
+
+
+def _held_finding(kind: Bounded, rate: float, last: int, result: Result, rules: Rules) -> Finding:
+    full_s = None if kind.most is None else max(0, kind.most - last) / rate
+    answers = "" if not result.completed_ok else f", one for {result.completed_ok / (rate * result.window_s):,.0f} good answers"
+    when = "" if full_s is None else f": the limit of {kind.most:,} would be reached in {_duration(full_s)}"
+    sentence = f"the server's {kind.noun} grew by {rate:,.1f} a second for the whole window, to {last:,}{answers}{when}"
+    grave = full_s is not None and full_s < rules.memory_full_warn_s
+    evidence: Evidence = {
+        "per_s": round(rate, 3), "last": last, "limit": kind.most, "full_in_s": None if full_s is None else round(full_s, 1),
+    }  # fmt: skip
+    return Finding(kind.id, Severity.WARN if grave else Severity.NOTE, sentence, evidence)
+
+
 def bytes_per_s(seen: Sequence[tuple[float, int]], rules: Rules) -> float | None:
     """The rate at which memory grew, from (time, bytes). None: it did not, came down in between, settled, or nobody knows."""
+    rate = _lasting(seen, rules)
+    return rate if rate is not None and rate >= rules.memory_growth_mb_per_s * 1e6 else None
+
+
+def _lasting(seen: Sequence[tuple[float, int]], rules: Rules) -> float | None:
+    """The rate at which something grew in each piece of the window, and did not settle; None if it did not."""
     lowest = _lowest(seen)
     if lowest is None or seen[-1][0] - seen[0][0] < rules.memory_growth_s:
         return None
-    rate = _slope(lowest)
     rises = all(after[1] > before[1] for before, after in zip(lowest, lowest[1:], strict=False))
     early, late = _slope(lowest[: PIECES // 2]), _slope(lowest[PIECES // 2 :])
     lasts = late >= rules.memory_growth_late * early
-    matters = rate >= rules.memory_growth_mb_per_s * 1e6
     grown = lowest[-1][1] - lowest[0][1] >= rules.memory_growth_share * lowest[0][1]
-    return rate if rises and lasts and matters and grown else None
+    return _slope(lowest) if rises and lasts and grown else None
 
 
 def _lowest(seen: Sequence[tuple[float, int]]) -> list[tuple[float, int]] | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -44,10 +44,13 @@ NAMES = {
     "reset": "a reset of the connection",
     "ping": "a ping of the connection",
     "catalog": "a look into the catalogue",
+    "merged": "one statement in place of several",
     "lock": "a lock that is taken or let go of",
     "other": "a statement that no answer needs",
 }
 """Kind of an undeclared statement → what it is, in words."""
+MERGING = frozenset({"with", "case", "from", "select", "union", "values", "or", "in", "any"})
+"""Words by which one statement does the work of several, where the declared ones have none of them."""
 CONTROL = ("transaction", "reset", "lock")
 """These stand around a statement, and say nothing of whether it ran."""
 GAPS = ("idle", "idle in transaction", "Client:ClientRead")
@@ -100,11 +103,23 @@ def kind(statement: str, workload: Workload) -> str:
     if len(parts) > MOST_PARTS or statement.startswith("do "):
         return "other"
     spoken = [WORD.findall(part) for part in parts]
-    for declared in (WORD.findall(normalise(one)) for one in workload.audit.statements):
+    needed = [WORD.findall(normalise(one)) for one in workload.audit.statements]
+    if workload.audit.statements_per_answer > 1 and any(_is_merged(words, needed) for words in spoken):
+        return "merged"
+    for declared in needed:
         if any(words[:1] == declared[:1] and set(declared) <= set(words) for words in spoken):
             return DECLARED
     kinds = [next((name for name, form in KINDS if form.match(part)), "other") for part in parts]
     return next((one for one in kinds if one not in CONTROL), kinds[0])
+
+
+def _is_merged(words: Sequence[str], needed: Sequence[Sequence[str]]) -> bool:
+    """True if one statement does what several are declared for: it has their words, and one that joins them, or a verb twice."""
+    verbs = {declared[0] for declared in needed if declared}
+    known = {word for declared in needed for word in declared}
+    has_all = any(set(declared) <= set(words) for declared in needed)
+    joins = bool((MERGING - known) & set(words)) or any(words.count(verb) > 1 for verb in verbs)
+    return has_all and joins
 
 
 def lines(workload: Workload, result: Result, database: DatabaseUse, rules: Rules) -> tuple[AuditLine, ...]:
@@ -118,6 +133,7 @@ def lines(workload: Workload, result: Result, database: DatabaseUse, rules: Rule
         done = sum(count for text, count in calls.items() if kind(text, workload) == DECLARED)
         sentence = f"at least {needed:g} of the declared statements run for each good answer"
         found.append(AuditLine("statements", sentence, done, math.floor(good * needed), None))
+        found += _returned_lines(workload, work, good)
     elif database.commits is None:
         pass  # they were lost with a crash
     elif workload.audit.statements and good and (share := _most_likely_share(workload, database, rules)) is not None:
@@ -227,6 +243,15 @@ def _table_lines(workload: Workload, work: DatabaseWork, life: Outcomes, good: i
             most = math.ceil(many * (life.total + rules.paid_free))
             sentence = f"at least {need.rows:g} rows of `{name}` read for each good answer, and at most {many:g} for each request"
             yield AuditLine(f"rows-{name}", sentence, table.rows if table else None, math.floor(good * need.rows), most)
+
+
+def _returned_lines(workload: Workload, work: DatabaseWork | None, good: int) -> Iterable[AuditLine]:
+    """The line on rows that came back: a portal that is fetched in part reads its table whole, and returns a few of them."""
+    needed = sum(need.rows for need in workload.audit.tables.values())
+    if needed and work is not None and work.statements is not None:
+        rows = sum(one.rows for text, one in work.statements.items() if kind(normalise(text), workload) == DECLARED)
+        sentence = f"at least {needed:g} rows returned by the declared statements for each good answer"
+        yield AuditLine("rows-returned", sentence, rows, math.floor(good * needed), None)
 
 
 def _function_lines(workload: Workload, work: DatabaseWork, good: int) -> Iterable[AuditLine]:

@@ -101,11 +101,14 @@ class Rules:
     stall_own: float
     stall_count_warn: int
     stall_share_warn: float
+    answer_cpu_answers: int
+    answer_cpu_least_us: float
     memory_growth_s: float
     memory_growth_mb_per_s: float
     memory_growth_share: float
     memory_growth_late: float
     memory_full_warn_s: float
+    held_growth_least: int
     wire_off_share: float
     wire_off_us: float
     lab_late_s: float

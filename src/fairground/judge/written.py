@@ -16,6 +16,7 @@ class Probe:
     """One such request: what it had in its slots, and whether it was acknowledged (None: its answer does not tell).
 
     `late_ms`: how long after the answer its write was there; 0 where it was there at once, None where it never came.
+    `answered_us`: when its answer was there, on the wall clock.
     `unflushed`: whether its commit was not on the disk by then; None where nobody asked for that, or it cannot be told.
     """
 
@@ -23,6 +24,7 @@ class Probe:
     acknowledged: bool | None
     late_ms: float | None = 0.0
     unflushed: bool | None = None
+    answered_us: int | None = None
 
 
 def findings(probes: Sequence[Probe], patience_s: float) -> tuple[Finding, ...]:

@@ -149,6 +149,7 @@ class Loaded:
             self.watch.turn = None
             self.seen.close_window()
         self.results.append(result)
+        self.seen.logs.append(run.session.log)
         if ask.trial:
             self.trial = result
         if run.happened is not None and result.started_unix_us is not None:
@@ -180,8 +181,7 @@ class Loaded:
             self.find(found.id, found.severity, found.sentence)
 
     def _judge_answers(self, result: Result, run: _Run) -> None:
-        rejected = answers.life(result)
-        self.findings.extend(rejected)
+        self.findings.extend(rejected := answers.life(result))
         self.failed = self.failed or bool(rejected)
         self.findings.extend(one for one in answers.accounting(result, self.workload) if self._is_new(one))
         if run.ask.trial:
@@ -289,8 +289,8 @@ class Loaded:
         if self.turns is not None:
             taking = self.turns
             try:
-                result = taking.finish()
-                self.results.append(result)
+                self.results.append(result := taking.finish())
+                self.seen.logs.append(taking.session.log)
                 found = [*answers.life(result), *answers.accounting(result, self.workload)]
                 if taking.measured and not self.failed and (result.completed_ok or validity.own_side(result) is None):
                     found += answers.window(result, self.workload.errors_expected)

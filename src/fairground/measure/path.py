@@ -137,6 +137,10 @@ class Route:
         pids = [] if self.server is None else [one.pid for one in self.server.alive()]
         return server.exposure_of(self.host, self.server_port, pids)
 
+    def holders(self) -> tuple[str, ...]:
+        """The processes at the server's port that it did not start."""
+        return () if self.server is None else server.holders(self.server, self.host, self.server_port)
+
     def listens(self) -> bool:
         """True if the server accepts connections, ready or not."""
         return self.server is not None and self.server.exit_code() is None and listens(self.host, self.server_port)

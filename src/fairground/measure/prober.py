@@ -92,7 +92,7 @@ class Prober:
         if self._written is None and logged is None:
             return
         acknowledged = self._ask(Request(self._workload.method, target, headers=self._workload.headers))
-        answered = time.monotonic()
+        answered, answered_us = time.monotonic(), time.time_ns() // 1000
         late_ms: float | None = 0.0
         flushed: object = None
         try:
@@ -107,7 +107,7 @@ class Prober:
                 time.sleep(LOOK_EVERY_S)
                 is_there = self._value(connection, slots) != before
         finally:
-            self.probes.append(Probe(slots, acknowledged, late_ms, None if flushed is None else not flushed))
+            self.probes.append(Probe(slots, acknowledged, late_ms, None if flushed is None else not flushed, answered_us))
 
     def _value(self, connection: psycopg.Connection[Any], slots: dict[str, int]) -> object:
         if self._written is None:

@@ -6,6 +6,7 @@ A server that fails at any step has a finding that rejects it; what fails of our
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from fairground.judge import (
     bottleneck,
     connecting,
     crash,
+    elsewhere,
     growth,
     prepared,
     recovery,
@@ -31,6 +33,7 @@ from fairground.judge import (
 from fairground.measure import audit, backends, distance
 from fairground.measure.arm import ArmWindow, Ended, StackArm
 from fairground.measure.bench import HOST
+from fairground.measure.commits import CommitWitness, WholeLoad
 from fairground.measure.faults import Faults, Happened
 from fairground.measure.flushes import Flushes
 from fairground.measure.loaded import Loaded
@@ -85,6 +88,7 @@ class StartedStack(Loaded):
     """The database server's, since the arm's fresh data or the lab's own last restart; None: it is not known."""
     lost_words: tuple[str, ...] = ()
     """What the database says of a prepared statement that is lost, where there is a pooler that may lose it."""
+    witness: CommitWitness = field(init=False)
     counted: tuple[int | None, int] = (None, 0)
     """When the load in one piece began: the database's next number of a transaction, and how many results there were."""
     written: list[tuple[int, int]] = field(default_factory=list)
@@ -97,6 +101,7 @@ class StartedStack(Loaded):
         self.path = Route(bench.keeper, bench.engine, self.database, self.arm.cell, bench.cores, self.folder)
         self.path.meters = self.seen.meters
         self.flushes = Flushes(self.database, self.workload)
+        self.witness = CommitWitness(self.database, self.workload)
         self.faults = Faults(bench.keeper, self.database, self.path, self.seen, self.arm.cell)
 
     @property
@@ -157,6 +162,8 @@ class StartedStack(Loaded):
             with self.phase("start"):
                 problem = self.path.wait(self.bench.ready_timeout_s)
             self.findings += [one for one in [self.path.exposure()] if one is not None]
+            self.seen.held_by = self.path.holders() if problem is None else ()
+            self.seen.ask_holders = None if self.seen.held_by else self.path.holders
             self._verify_behind_proxy(problem)
         except (LabError, psycopg.Error) as error:
             self.find(INSTRUMENT.id, Severity.VOID, _words(error))
@@ -237,6 +244,7 @@ class StartedStack(Loaded):
             if self.workload.audit.writes:  # before the audit's first look: the prober may make rows of its own
                 address, keep_alive = (self.host, self.port), self.arm.cell.load.keep_alive
                 doubts = self.arm.cell.load.fault is not None
+                self.witness.begin()
                 self.prober = Prober(self.workload, address, self.database, self._on_turn, keep_alive, doubts)
             self.before = audit.before(self.database, self.workload)
             self.wal_before = self.database.wal_position()
@@ -279,8 +287,14 @@ class StartedStack(Loaded):
         (before, loads), after = self.counted, self.database.transactions()
         if before is not None and after is not None:
             self.written += [(after - before, one.done) for one in self.results[loads:]]
+            self._witness_load(before, after)
         self.flushes.add(self.flushes.since("whole"), map(written.counted_by, self.results[loads:]))
         return window
+
+    def _witness_load(self, first: int, after: int) -> None:
+        """Note which transactions were this load's, for the log of its answers."""
+        if self.seen.logs and self.seen.logs[-1].count:
+            self.witness.loads.append(WholeLoad(self.seen.logs[-1], first, after, time.time_ns() // 1000))
 
     def load_begins(self) -> None:
         """Note the counts so far. Who took turns is gone by now, and what that one counted is among the results."""
@@ -381,7 +395,10 @@ class StartedStack(Loaded):
             transactions, good = (sum(part) for part in zip(*self.written, strict=True))
             self.audit += (answers.transactions_line(transactions, good),)
         self.audit += self.flushes.line(self.arm.cell)
-        self.findings.extend(answers.audit_findings(self.audit))
+        # A crash may take answered rows, which `count_lost` has counted; and moments of commits are not kept over it for sure.
+        lines, notes = self.witness.read([] if self.faults.crashed else self.seen.logs, probes)
+        self.audit += lines
+        self.findings.extend((*notes, *answers.audit_findings(self.audit)))
         self.findings.extend(answers.chatter(self.workload, result, self.use, rules))
         self.findings.extend(statements.findings(self.workload, result, self.use, rules))
         self._diagnose(result)
@@ -413,6 +430,7 @@ class StartedStack(Loaded):
         bench = self.bench
         if not self.opened:
             return
+        self.findings.extend(elsewhere.port_finding(self.seen.held_by, self.path.server_port))
         self.findings.extend(validity.identity(bench.machine, machine.fingerprint(bench.keeper.awake)))
         if self.trial is not None and (joined := self._joined()) is not None:
             roles, host, result = self._trial_window(joined)
@@ -425,7 +443,9 @@ class StartedStack(Loaded):
             self.findings.extend(validity.unmade(facts, bench.thresholds))
             looks, rules = self.windows[0].looks if self.windows else (), bench.thresholds.rules
             self.findings.extend(stalls.findings(self.arm.cell, result, looks, self.diagnosis, rules))
+            self.findings.extend(elsewhere.cost_finding(result, roles, rules))
             self.findings.extend(growth.findings(self.arm.cell, result, looks, machine.memory_bytes(), rules))
+            self.findings.extend(growth.held_findings(looks, result, machine.most_descriptors(), machine.most_threads(), rules))
 
     # ------------------------------------------------------------ lost prepared statements
 

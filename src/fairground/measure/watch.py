@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 
 import psycopg
 
-from fairground.host import Meter, stolen_us
+from fairground.host import Meter, RoleMeter, open_descriptors, stolen_us
 from fairground.judge import statements
 from fairground.model import DatabaseUse, DatabaseWork, Look, RoleUse
+from fairground.model.answerlog import AnswerLog
 from fairground.postgres import Activity, Counters, Hygiene, activity, hygiene
 from fairground.topology import Census, Pooler
 
@@ -51,8 +52,13 @@ class WatchedArm:
     hygiene: list[Hygiene] = field(default_factory=list)
     looks: list[Look] = field(default_factory=list)
     """In a window of one piece: memory of the server and CPU of its roles, one after the other."""
+    logs: list[AnswerLog] = field(default_factory=list)
+    """Of each load: when its good answers came, as far as its generator tells."""
     in_window: bool = False
     looking: bool = False
+    ask_holders: Callable[[], tuple[str, ...]] | None = None
+    """Says who holds its server's port and is none of its own: asked once, in its first window."""
+    held_by: tuple[str, ...] = ()
     looked_after: bool = False
     console: psycopg.Connection[tuple[object, ...]] | None = None
 
@@ -76,8 +82,16 @@ class WatchedArm:
         """Take one look at its roles, in a window of one piece."""
         if self.looking:
             cpu_us = {role: self.meters[role].cpu_ns() / 1000 for role in LOOKED_AT if role in self.meters}
-            memory_bytes = self.meters["server"].memory_bytes if "server" in self.meters else None
-            self.looks.append(Look(time.time(), memory_bytes, cpu_us, stolen_us()))
+            meter = self.meters.get("server")
+            memory_bytes = None if meter is None else meter.memory_bytes
+            held = (open_descriptors(meter.child.alive()), meter.threads_now) if isinstance(meter, RoleMeter) else (None, None)
+            self.looks.append(Look(time.time(), memory_bytes, cpu_us, stolen_us(), *held))
+
+    def look_at_port(self) -> None:
+        """Ask once who holds the server's port while it is loaded."""
+        if self.ask_holders is not None:
+            ask, self.ask_holders = self.ask_holders, None
+            self.held_by = ask()
 
     def take(self, now: Activity, on_turn: bool) -> None:
         """One sample of its database."""
@@ -152,6 +166,7 @@ class ArmWatch:
                 for meter in list(arm.meters.values()):
                     meter.sample()
                 arm.look()
+                arm.look_at_port()
             if self._connect is not None:
                 try:
                     connection = connection or self._connect()

@@ -155,6 +155,10 @@ class Look:
     """CPU so far of server and database; only differences mean anything."""
     stolen_us: float
     """What the hypervisor had taken of all processors so far."""
+    descriptors: int | None = None
+    """Open ones of the server's processes, all together."""
+    threads: int | None = None
+    """Of the server."""
 
 
 @dataclass(frozen=True)

@@ -187,6 +187,17 @@ class Written:
 
 
 @dataclass(frozen=True)
+class WriteHistory:
+    """The rows of which the database keeps one for each write.
+
+    `sql` selects two columns: an array of what the request had in its `slots`, and the row's `xmin`.
+    """
+
+    slots: tuple[str, ...]
+    sql: str
+
+
+@dataclass(frozen=True)
 class Audit:
     """The conditions that must hold in the database after a workload's trial. Counters are per good answer."""
 
@@ -204,6 +215,8 @@ class Audit:
     """Function → calls that one answer needs."""
     written: Written | None = None
     """How the lab sees whether an acknowledged write is there at the moment of its answer; None: it cannot."""
+    history: WriteHistory | None = None
+    """Where each write leaves a row, by which answers and commits are joined; None: they are counted."""
 
 
 @dataclass(frozen=True)

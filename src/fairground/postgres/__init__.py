@@ -1,5 +1,6 @@
 """PostgreSQL beneath the servers: embedded or given, reset before every trial, and read without disturbing it."""
 
+from fairground.postgres import commits
 from fairground.postgres.activity import Activity, Hygiene, activity, hygiene, waits
 from fairground.postgres.database import Counters, Database, DatabaseAddress, DatabaseHost
 from fairground.postgres.embedded import binary, check, start
@@ -15,6 +16,7 @@ __all__ = [
     "activity",
     "binary",
     "check",
+    "commits",
     "given_database",
     "hygiene",
     "start",

@@ -21,12 +21,12 @@ from psycopg import sql
 from fairground.host import Child, Keeper, Meter, Moment
 from fairground.model import DatabaseEnded, DatabaseWork, Durability, LabError, foreign
 from fairground.model.cause import DatabaseLifetime
-from fairground.postgres import role, session, storage, traces
+from fairground.postgres import commits, role, session, storage, traces
 from fairground.postgres.activity import waits
 from fairground.postgres.errorlog import ErrorLog
 from fairground.postgres.names import APPLICATION_NAME, MARK, ROLE, THEIRS, TRIAL_DATABASES, of_arm
 from fairground.postgres.wording import lost_statement_errors
-from fairground.postgres.work import flushes, work
+from fairground.postgres.work import flushes, table_numbers, work
 
 HOME = "postgres"
 """The database that the lab connects to in order to make and drop others."""
@@ -157,6 +157,8 @@ class Database:
         """The settings that the arm's role gets in its database, since the server's own are others."""
         self.remarks = remarks
         """What is to be said before anything is measured on this server: what stays unknown, for want of a right."""
+        self._tables: list[int] | None = None
+        """The contract's tables by their numbers: a table of the same name that a server makes is another one."""
         self._contract, self._secret = contract, secret or secrets.token_urlsafe(18)
         self._errors = errors or (ErrorLog(owner.log) if owner and owner.log else None)
         user = of_arm(number, ROLE)
@@ -290,6 +292,8 @@ class Database:
         template = self.prepare(scale)
         with storage.watch_storage(self.owner.log if self.owner else None), self.connect(HOME) as connection:
             self._make(connection, template)
+        with self.connect() as connection:
+            self._tables = table_numbers(connection)
 
     def make_empty(self) -> None:
         """Make this arm's database without data, and its role: enough to log in."""
@@ -370,7 +374,7 @@ class Database:
     def work(self) -> DatabaseWork:
         """Scans, calls and statements that this arm's database has counted since its reset."""
         with self.connect() as connection:
-            return work(connection)
+            return work(connection, self._tables)
 
     def wal_position(self) -> int | None:
         """Bytes of WAL so far, of all arms, with those that are not written out yet; None where we may not ask."""
@@ -397,6 +401,11 @@ class Database:
                 return flushes(connection)
         except psycopg.Error:
             return None
+
+    def clock_of_commits_us(self) -> tuple[int, int] | None:
+        """The microseconds by which its clock is ahead of ours, at least and at most; None without moments of commits."""
+        with self.connect() as connection:
+            return commits.clock_ahead_us(connection) if commits.are_kept(connection) else None
 
     def checkpoint(self) -> bool:
         """Write out what is dirty, so that no checkpoint falls into the window; False where we may not."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import psycopg
@@ -11,8 +12,9 @@ from fairground.postgres.names import TRIAL_DATABASES
 
 TABLES = (
     "SELECT relname, coalesce(seq_scan, 0) + coalesce(idx_scan, 0), coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0),"
-    " coalesce(seq_tup_read, 0) FROM pg_stat_user_tables"
+    " coalesce(seq_tup_read, 0) FROM pg_stat_user_tables WHERE %(numbers)s::oid[] IS NULL OR relid = ANY(%(numbers)s::oid[])"
 )
+NUMBERS = "SELECT coalesce(array_agg(relid::bigint), '{}') FROM pg_stat_user_tables"
 FUNCTIONS = "SELECT funcname, sum(calls)::bigint FROM pg_stat_user_functions GROUP BY funcname"
 HAS_STATEMENTS = "SELECT current_setting('pg_stat_statements.track', true) IN ('top', 'all')"
 """True where the module is preloaded (else it has no such setting) and counts."""
@@ -35,12 +37,17 @@ FLUSHES = (
 """Since PostgreSQL 18, which tells those of the other arms' open connections apart: they are left out."""
 
 
-def work(connection: psycopg.Connection[Any]) -> DatabaseWork:
-    """Read what the connection's database has counted since it was made.
+def table_numbers(connection: psycopg.Connection[Any]) -> list[int]:
+    """The object numbers of the tables that are there now: no later table of the same name has one of them."""
+    return list(_value(connection, NUMBERS))
+
+
+def work(connection: psycopg.Connection[Any], numbers: Sequence[int] | None = None) -> DatabaseWork:
+    """Read what the connection's database has counted since it was made, of the tables with these `numbers`; None: of all.
 
     An open idle backend hands in its counts up to 10 s late.
     """
-    tables = {name: TableWork(*counts) for name, *counts in connection.execute(TABLES.encode()).fetchall()}
+    tables = {name: TableWork(*counts) for name, *counts in connection.execute(TABLES.encode(), {"numbers": numbers}).fetchall()}
     functions = None
     if _value(connection, "SHOW track_functions") in ("pl", "all"):
         functions = {str(name): int(calls) for name, calls in connection.execute(FUNCTIONS.encode()).fetchall()}

@@ -1,11 +1,14 @@
-"""A server that answers a transaction first and commits it later; its honest variant commits it first and answers later."""
+"""A server that answers transactions first and commits them later; its honest variant commits first and answers later."""
 
 import asyncio
 import os
 import sys
+import time
+from collections import deque
 from collections.abc import Awaitable
 from contextvars import ContextVar
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -14,7 +17,12 @@ from animal.http import Request, Response
 from animal.pg import Connection
 
 PAUSE_S = 0.05
-HONEST = os.environ["ORDER"] == "commits-first"
+ORDER = os.environ["ORDER"]
+HONEST = ORDER == "commits-first"
+ONE_IN = int(os.environ.get("ONE_IN", "1"))
+"""One in so many requests is answered first."""
+FAST_PER_S = 10
+"""A connection with more requests in the last second is a fast one."""
 MOVED: ContextVar[asyncio.Event] = ContextVar("MOVED")
 """Set once both statements of a transfer are done, and only its commit is left."""
 
@@ -25,12 +33,27 @@ class Hasty(Healthy):
     def __init__(self) -> None:
         super().__init__()
         self.later: set[asyncio.Task[Response]] = set()
+        self.count = 0
+        self.moments: WeakKeyDictionary[asyncio.Task[object], deque[float]] = WeakKeyDictionary()
+
+    def is_early(self) -> bool:
+        """Whether the commit comes after this request's answer."""
+        self.count += 1
+        if ORDER == "when-fast":
+            task = asyncio.current_task()
+            assert task is not None
+            now, moments = time.monotonic(), self.moments.setdefault(task, deque(maxlen=FAST_PER_S))
+            moments.append(now)
+            return len(moments) == FAST_PER_S and now - moments[0] < 1 and self.count % ONE_IN == 0
+        return self.count % ONE_IN == 0
 
     async def tx(self, request: Request) -> Response:
         if not self.under_load:
             return await super().tx(request)
         if HONEST:
             return await self.after(super().tx(request))
+        if not self.is_early():
+            return await super().tx(request)
         self.kept(asyncio.create_task(self.commit_later(request)))
         return Response(200, OK)
 
@@ -55,6 +78,8 @@ class Hasty(Healthy):
             return await super().transfer(request)
         if HONEST:
             return await self.after(super().transfer(request))
+        if not self.is_early():
+            return await super().transfer(request)
         MOVED.set(moved := asyncio.Event())
         work, told = asyncio.create_task(super().transfer(request)), asyncio.create_task(moved.wait())
         await asyncio.wait({work, told}, return_when=asyncio.FIRST_COMPLETED)
