@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -117,10 +118,9 @@ def test_the_sentence_says_what_came(monkeypatch: pytest.MonkeyPatch, played: Pl
 @pytest.mark.parametrize(("played", "part"), [(slow_header, "header"), (endless, "body")])
 def test_what_comes_for_ever_had_time(monkeypatch: pytest.MonkeyPatch, played: Played, part: str) -> None:
     """Whatever part of an answer still comes when the time is over is named, with what came of it."""
-    monkeypatch.setattr(behaviour, "TIMEOUT_S", 0.3)
     monkeypatch.setattr(wire, "MOST_BODY_BYTES", 1 << 40)
     with playing(played) as asked, pytest.raises(NoAnswer) as caught:
-        behaviour.examine(asked)
+        behaviour.examine(replace(asked, patience_s=0.3))
     said = caught.value.message
     assert f"its {part} " in said and " bytes" in said and "no time was left" not in said and "no answer in time" not in said
 
