@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -20,7 +21,7 @@ import psutil
 from fairground.host.bounds import ResourceBounds
 from fairground.host.cgroup import Group, Groups, Limits
 from fairground.host.network import LOOPBACK
-from fairground.host.process import Process, below, look
+from fairground.host.process import Process, below, descendants_of, is_running, look, name_of, tasks
 from fairground.model import LabError, of_machine
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -223,8 +224,8 @@ class Keeper:
 
     def end_nameless(self) -> tuple[str, ...]:
         """Kill the orphans of which nobody can tell what child they descend from, and name them."""
-        nameless = [one for one in self.orphans() if _runs(one) and self.origin(one) is None]
-        names = tuple(_describe(one) for one in nameless)
+        nameless = [one for one in self.orphans() if is_running(one) and self.origin(one) is None]
+        names = tuple(name_of(one) for one in nameless)
         for one in nameless:
             _signal(one.pid, signal.SIGKILL)
         return names
@@ -275,7 +276,7 @@ class Keeper:
 
     def _left_over(self) -> list[psutil.Process]:
         """The processes that run below the lab, apart from the keeper."""
-        return [p for p in psutil.Process().children(recursive=True) if p.pid != self.pid and _runs(p)]
+        return [p for p in psutil.Process().children(recursive=True) if p.pid != self.pid and is_running(p)]
 
 
 class Child:
@@ -363,7 +364,7 @@ class Child:
         while code is not None and self.alive() and time.monotonic() - began < grace_s:
             time.sleep(0.01)
         strays = list({process.pid: process for process in [*self.processes(), *self._lost()]}.values())
-        names = tuple(_describe(process) for process in strays if process.pid != self.pid)
+        names = tuple(name_of(process) for process in strays if process.pid != self.pid)
         self._kill(strays)
         self.group.remove()
         self._keeper.forget(self)
@@ -408,14 +409,14 @@ class Child:
         if self.group.pids() is None:
             return ()
         own = [psutil.Process(self.pid)] if psutil.pid_exists(self.pid) else []
-        found = [process for one in own for process in (one, *_below(one))] + self._lost()
+        found = [process for one in own for process in (one, *descendants_of(one))] + self._lost()
         inside = set(self.group.pids() or ())  # read last: what is below by now has been put into it
-        return tuple(_describe(one) for one in found if one.pid not in inside and _runs(one))
+        return tuple(name_of(one) for one in found if one.pid not in inside and is_running(one))
 
     def _lost(self) -> list[psutil.Process]:
         """Daemons that it made: they came back to the keeper, and may have left its group."""
-        mine = [one for one in self._keeper.orphans() if _runs(one) and self._keeper.origin(one) is self]
-        return [process for one in mine for process in (one, *_below(one))]
+        mine = [one for one in self._keeper.orphans() if is_running(one) and self._keeper.origin(one) is self]
+        return [process for one in mine for process in (one, *descendants_of(one))]
 
     def _kill(self, strays: Sequence[psutil.Process]) -> None:
         deadline = time.monotonic() + 5
@@ -424,7 +425,10 @@ class Child:
         for process in strays:
             _signal(process.pid, signal.SIGKILL)
         while time.monotonic() < deadline:
-            left = [*self.processes(), *filter(_runs, strays)]  # a daemon is in none of our sessions, and takes a moment, too
+            left = [
+                *self.processes(),
+                *filter(is_running, strays),
+            ]  # a daemon is in no session of ours
             if not left:
                 return
             for process in left:
@@ -442,38 +446,5 @@ def _cpu_ns(process: psutil.Process) -> int:
 
 
 def _signal(pid: int, number: int) -> None:
-    try:
+    with suppress(ProcessLookupError):
         os.kill(pid, number)
-    except ProcessLookupError:
-        pass
-
-
-def tasks(pid: int) -> list[int]:
-    """The threads of a process, by their numbers; none when it has ended."""
-    try:
-        return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
-    except (FileNotFoundError, ProcessLookupError):  # the second when it ends while we read
-        return []
-
-
-def _runs(process: psutil.Process) -> bool:
-    """True if it is there, and more than an exit code that nobody has asked for."""
-    try:
-        return process.status() != psutil.STATUS_ZOMBIE  # type: ignore[no-any-return]
-    except psutil.NoSuchProcess:
-        return False
-
-
-def _below(process: psutil.Process) -> list[psutil.Process]:
-    """All descendants of a process; none of one that has ended."""
-    try:
-        return process.children(recursive=True)  # type: ignore[no-any-return]
-    except psutil.NoSuchProcess:
-        return []
-
-
-def _describe(process: psutil.Process) -> str:
-    try:
-        return f"{process.pid} {process.name()}"
-    except psutil.NoSuchProcess:
-        return f"{process.pid}"

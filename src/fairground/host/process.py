@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 NS_PER_TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 ENDED = frozenset("ZXx")
@@ -112,3 +114,35 @@ def open_descriptors(processes: Iterable[Process]) -> int | None:
         return sum(len(os.listdir(f"/proc/{one.pid}/fd")) for one in processes)
     except OSError:
         return None
+
+
+def tasks(pid: int) -> list[int]:
+    """The threads of a process, by their numbers; none when it has ended."""
+    try:
+        return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
+    except (FileNotFoundError, ProcessLookupError):  # the second when it ends while we read
+        return []
+
+
+def is_running(process: psutil.Process) -> bool:
+    """True if it is there, and more than an exit code that nobody has asked for."""
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE  # type: ignore[no-any-return]
+    except psutil.NoSuchProcess:
+        return False
+
+
+def descendants_of(process: psutil.Process) -> list[psutil.Process]:
+    """All descendants of a process; none of one that has ended."""
+    try:
+        return process.children(recursive=True)  # type: ignore[no-any-return]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def name_of(process: psutil.Process) -> str:
+    """The number of a process and, while it is there, its name."""
+    try:
+        return f"{process.pid} {process.name()}"
+    except psutil.NoSuchProcess:
+        return f"{process.pid}"

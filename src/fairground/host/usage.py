@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Protocol
 
 from fairground.host import cgroup, counters
-from fairground.host.child import Child, tasks
-from fairground.host.process import NS_PER_TICK, look
+from fairground.host.child import Child
+from fairground.host.process import NS_PER_TICK, look, tasks
 from fairground.host.resident import Resident
 from fairground.host.spent import Ran, Spent, Thread
 from fairground.host.spent import threads_of as threads_of

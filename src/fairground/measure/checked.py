@@ -119,7 +119,7 @@ class LiveStage:
         self._disturb()
         self._checked.notice_crash()
         self._database.owner.restart(self._checked.bench.keeper, Durability.RELAXED, pause_s=0.2)
-        self._checked.lifetime = self._database.lifetime()
+        self._checked.lifetime.begin()
 
     def sever_connections(self) -> None:
         self._disturb()

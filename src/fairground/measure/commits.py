@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -35,6 +36,11 @@ class CommitWitness:
     def begin(self) -> None:
         """Compare the clocks before the load."""
         self.clock = self._compare()
+
+    def note(self, logs: Sequence[AnswerLog], first: int, after: int) -> None:
+        """Note which transactions were those of a load that has just ended, for the log of its answers."""
+        if logs and logs[-1].count:
+            self.loads.append(WholeLoad(logs[-1], first, after, time.time_ns() // 1000))
 
     def _compare(self) -> ClockBounds | None:
         found = self.database.clock_of_commits_us()

@@ -6,14 +6,12 @@ A server that fails at any step has a finding that rejects it; what fails of our
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import psycopg
 
-from fairground import contract, topology
+from fairground import contract
 from fairground.host import Child, RoleMeter, burner, machine
 from fairground.judge import (
     answers,
@@ -33,10 +31,12 @@ from fairground.judge import (
 from fairground.measure import audit, backends, distance
 from fairground.measure.arm import ArmWindow, Ended, StackArm
 from fairground.measure.bench import HOST
-from fairground.measure.commits import CommitWitness, WholeLoad
+from fairground.measure.commits import CommitWitness
 from fairground.measure.faults import Faults, Happened
 from fairground.measure.flushes import Flushes
+from fairground.measure.lifetime import LifetimeWatch
 from fairground.measure.loaded import Loaded
+from fairground.measure.lost_statements import LostStatements, tail_of
 from fairground.measure.path import Route
 from fairground.measure.prober import PATIENCE_S, Prober
 from fairground.measure.schedule import Whole
@@ -46,7 +46,6 @@ from fairground.model import (
     AuditLine,
     DatabaseUse,
     Fault,
-    Finding,
     HostUse,
     LabError,
     Load,
@@ -55,16 +54,12 @@ from fairground.model import (
     RoleUse,
     Severity,
     StorageError,
-    Workload,
     WorkloadEvent,
     foreign,
 )
-from fairground.model.cause import DATABASE, INSTRUMENT, DatabaseLifetime
+from fairground.model.cause import DATABASE, INSTRUMENT
 from fairground.model.reason import PREPARED_STATEMENTS
 from fairground.postgres import Database
-
-STDERR_TAIL = 2000
-LOG_CHARACTERS = 100_000
 
 
 @dataclass
@@ -84,10 +79,8 @@ class StartedStack(Loaded):
     begun: bool = False
     opened: bool = False
     prober: Prober | None = None
-    lifetime: DatabaseLifetime | None = None
-    """The database server's, since the arm's fresh data or the lab's own last restart; None: it is not known."""
-    lost_words: tuple[str, ...] = ()
-    """What the database says of a prepared statement that is lost, where there is a pooler that may lose it."""
+    lifetime: LifetimeWatch = field(init=False)
+    lost: LostStatements = field(init=False)
     witness: CommitWitness = field(init=False)
     counted: tuple[int | None, int] = (None, 0)
     """When the load in one piece began: the database's next number of a transaction, and how many results there were."""
@@ -102,6 +95,8 @@ class StartedStack(Loaded):
         self.path.meters = self.seen.meters
         self.flushes = Flushes(self.database, self.workload)
         self.witness = CommitWitness(self.database, self.workload)
+        self.lifetime = LifetimeWatch(self.database)
+        self.lost = LostStatements(self.database, self.arm.cell.topology, self.folder)
         self.faults = Faults(bench.keeper, self.database, self.path, self.seen, self.arm.cell)
 
     @property
@@ -113,19 +108,12 @@ class StartedStack(Loaded):
     def carry_out(self, fault: Fault) -> Happened:
         self.notice_crash()
         happened = self.faults.carry_out(fault)
-        self.lifetime = self.database.lifetime()
+        self.lifetime.begin()
         return happened
 
     def notice_crash(self) -> None:
         """Find out whether the database server still is the one that it was. MachineError where it has ended."""
-        if self.lifetime is None:
-            return
-        try:
-            now = self.database.lifetime()
-        except psycopg.Error:  # it recovers at this moment, or has ended
-            self.database.require()
-            now = self.database.lifetime()
-        if (found := blame.crash(self.lifetime, now)) is not None and self._is_new(found):
+        if (found := self.lifetime.crash()) is not None and self._is_new(found):
             self.findings.insert(0, found)  # what else went wrong is its consequence, and one sentence is shown first
 
     def deadlocks(self) -> int | None:
@@ -144,7 +132,7 @@ class StartedStack(Loaded):
         try:
             with self.phase("reset"):
                 self.database.reset(self.arm.cell.settings.scale)
-                self.lifetime = self.database.lifetime()
+                self.lifetime.begin()
                 self.database.limit_connections(answers.connection_limit(self.arm.cell, self.bench.thresholds.rules))
                 self.database.alter(self.stack_arm.statements)
             if self.database.shared:
@@ -177,8 +165,7 @@ class StartedStack(Loaded):
                 self.find(hop, Severity.VOID, _words(error))
                 return False
         self.seen.pooler = self.path.pooler
-        if topology.is_pooled(self.arm.cell.topology):
-            self.lost_words = self.database.lost_statement_errors()
+        self.lost.begin()
         try:
             self.path.open_server(self.stack_arm.stack)
         except MachineError:
@@ -210,7 +197,7 @@ class StartedStack(Loaded):
         if bodies is None:
             self.failed = True
         else:
-            self.bodies, self.workload = bodies, _comparable(self.workload, bodies)
+            self.bodies, self.workload = bodies, self.workload.comparable_with(bodies)
             self._measure_way_to_server()
 
     def _measure_way_to_server(self) -> None:
@@ -287,14 +274,9 @@ class StartedStack(Loaded):
         (before, loads), after = self.counted, self.database.transactions()
         if before is not None and after is not None:
             self.written += [(after - before, one.done) for one in self.results[loads:]]
-            self._witness_load(before, after)
+            self.witness.note(self.seen.logs, before, after)
         self.flushes.add(self.flushes.since("whole"), map(written.counted_by, self.results[loads:]))
         return window
-
-    def _witness_load(self, first: int, after: int) -> None:
-        """Note which transactions were this load's, for the log of its answers."""
-        if self.seen.logs and self.seen.logs[-1].count:
-            self.witness.loads.append(WholeLoad(self.seen.logs[-1], first, after, time.time_ns() // 1000))
 
     def load_begins(self) -> None:
         """Note the counts so far. Who took turns is gone by now, and what that one counted is among the results."""
@@ -345,9 +327,9 @@ class StartedStack(Loaded):
                 self._audit()
             except psycopg.Error as error:
                 self.find(DATABASE.id, Severity.VOID, f"{DATABASE.meaning}: {_words(error)}")
-        tail = foreign.clean(_tail(self.folder / "server.log")).strip()
+        tail = foreign.clean(tail_of(self.folder / "server.log")).strip()
         self._believe()
-        joined = {role: meter.intruders for role, meter in self.seen.meters.items() if isinstance(meter, RoleMeter)}
+        joined = {role: one.intruders for role, one in self.seen.meters.items() if isinstance(one, RoleMeter)}
         self.findings += [one for one in [blame.intrusion(joined)] if one is not None]
         deadlocks = WorkloadEvent.DEADLOCKS in self.workload.events
         excused = validity.excuse(self.findings, deadlocks, self.windows[0].window_s if self.windows else math.inf)
@@ -369,8 +351,7 @@ class StartedStack(Loaded):
         if not self.opened:
             return
         if not self.database.wait_for_no_connections():
-            sentence = "the server's database connections were still open after it had ended"
-            self.findings.append(Finding("connections-left", Severity.VOID, sentence))
+            self.find("connections-left", Severity.VOID, "the server's database connections were still open after it had ended")
         counters, wal = self.database.counters(), self.database.wal_position()
         wal_bytes = wal - self.wal_before if wal is not None and self.wal_before is not None else None
         found = database_use(counters, self.seen, wal_bytes, audit.work(self.database, self.before))
@@ -447,20 +428,10 @@ class StartedStack(Loaded):
             self.findings.extend(growth.findings(self.arm.cell, result, looks, machine.memory_bytes(), rules))
             self.findings.extend(growth.held_findings(looks, result, machine.most_descriptors(), machine.most_threads(), rules))
 
-    # ------------------------------------------------------------ lost prepared statements
-
     def lost_statements(self) -> str | None:
         """The error of a prepared statement that a pooler lost, in the words of who reported it; None when there was none."""
-        if not topology.is_pooled(self.arm.cell.topology):
-            return None
-        log = self.folder / "database.log"
-        with open(log, "a", encoding="utf-8", errors="replace") as kept:
-            kept.write(self.database.take_errors())
         samples = [sample.body or "" for result in self.results for sample in result.samples]
-        logs = [_tail(self.folder / name) for name in ("server.log", "pooler.log")] + [
-            log.read_text(encoding="utf-8", errors="replace")[:LOG_CHARACTERS]
-        ]
-        return prepared.error([*samples, *(finding.sentence for finding in self.findings), *logs], self.lost_words)
+        return self.lost.error([*samples, *(finding.sentence for finding in self.findings)])
 
     def _say_lost_statements(self) -> None:
         if self.path.pooler is None or not (said := self.lost_statements()):
@@ -471,23 +442,8 @@ class StartedStack(Loaded):
         self.diagnosis = PREPARED_STATEMENTS.id
 
 
-def _comparable(workload: Workload, bodies: Mapping[str, str]) -> Workload:
-    """The workload without its comparison of bodies, where the case whose right body it needs was excused."""
-    rule = workload.expect.body
-    if rule is None or "verified" not in rule or rule["verified"] in bodies:
-        return workload
-    return replace(workload, expect=replace(workload.expect, body=None))
-
-
 def _words(error: Exception) -> str:
     """Say in words what went wrong of our own. What cannot be stored is not the end of one arm: it goes on as it came."""
     if isinstance(error, StorageError):
         raise error
     return foreign.line(str(error), foreign.SENTENCE_CHARACTERS)
-
-
-def _tail(path: Path) -> str:
-    try:
-        return path.read_bytes()[-STDERR_TAIL:].decode(errors="replace")
-    except OSError:
-        return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -242,6 +242,13 @@ class Workload:
     edges: tuple[Edge, ...] = ()
     events: Mapping[WorkloadEvent, int] = field(default_factory=dict)
     """What its number depends on, and how often a window should hold it: windows of a run are as long as that takes."""
+
+    def comparable_with(self, bodies: Mapping[str, str]) -> Workload:
+        """The workload without its comparison of bodies, where the case whose right body it needs was excused."""
+        rule = self.expect.body
+        if rule is None or "verified" not in rule or rule["verified"] in bodies:
+            return self
+        return replace(self, expect=replace(self.expect, body=None))
 
     @property
     def uses_database(self) -> bool:

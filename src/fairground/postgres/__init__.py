@@ -2,7 +2,8 @@
 
 from fairground.postgres import commits
 from fairground.postgres.activity import Activity, Hygiene, activity, hygiene, waits
-from fairground.postgres.database import Counters, Database, DatabaseAddress, DatabaseHost
+from fairground.postgres.address import DatabaseAddress
+from fairground.postgres.database import Counters, Database, DatabaseHost
 from fairground.postgres.embedded import binary, check, start
 from fairground.postgres.given import given_database
 

@@ -13,18 +13,19 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import quote
 
 import psycopg
 from psycopg import sql
 
-from fairground.host import Child, Keeper, Meter, Moment
+from fairground.host import Child, Meter, Moment
 from fairground.model import DatabaseEnded, DatabaseWork, Durability, LabError, foreign
 from fairground.model.cause import DatabaseLifetime
 from fairground.postgres import commits, role, session, storage, traces
 from fairground.postgres.activity import waits
+from fairground.postgres.address import DatabaseAddress
 from fairground.postgres.errorlog import ErrorLog
 from fairground.postgres.names import APPLICATION_NAME, MARK, ROLE, THEIRS, TRIAL_DATABASES, of_arm
+from fairground.postgres.owner import Errors, Owner
 from fairground.postgres.wording import lost_statement_errors
 from fairground.postgres.work import flushes, table_numbers, work
 
@@ -35,49 +36,6 @@ RECOVERS_S, ANSWERS_S = 60.0, 5.0
 AFTER_ITS_END = "`dmesg` tells whether the kernel killed it, as it does where memory is short"
 ENCODED = " ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C'"
 """The form of an arm's data on each server, whatever the encoding and the collation of its other databases."""
-
-
-@dataclass(frozen=True)
-class DatabaseAddress:
-    """The server to connect to, and as whom."""
-
-    host: str
-    port: int
-    user: str
-    password: str
-    libpq: tuple[tuple[str, str], ...] = ()
-    """What else libpq is told in the lab's own connections (`sslmode`, `passfile` …): servers under test make plain ones."""
-    options: str = session.options()
-    """The settings with which the lab's own sessions begin, as `options` of libpq."""
-
-    def url(self, database: str) -> str:
-        """A connection URL, the form that servers get."""
-        return f"postgresql://{quote(self.user)}:{quote(self.password, safe='')}@{self.host}:{self.port}/{database}"
-
-
-class Owner(Protocol):
-    """The owner of a database server that we started."""
-
-    @property
-    def child(self) -> Child | None:
-        """The postmaster; None: it is on another host."""
-
-    @property
-    def log(self) -> Path | None:
-        """The file of what it says, where that is here."""
-
-    @property
-    def ended(self) -> str | None:
-        """The clause that says why it is there no more; None while it is, as far as that can be seen."""
-
-    def meter(self) -> Meter:
-        """A meter of what it uses."""
-
-    def restart(self, keeper: Keeper, durability: Durability, pause_s: float = 0.0, crash: bool = False) -> None:
-        """Stop it as its manual calls fast, or kill it, and start it again on its port."""
-
-    def stop(self) -> None:
-        """Stop it."""
 
 
 class DatabaseHost(Protocol):
@@ -109,16 +67,6 @@ class DatabaseHost(Protocol):
     @property
     def described(self) -> str:
         """Its name and its machine, as a record keeps them."""
-
-
-class Errors(Protocol):
-    """The errors that a server logs of each arm (`ErrorLog`)."""
-
-    def take(self, database: str) -> str:
-        """The beginning of what was logged of one database since the last call for it."""
-
-    def refused_connections(self, role: str) -> int:
-        """Count the connections of one role that were refused since the last call for it."""
 
 
 @dataclass(frozen=True)

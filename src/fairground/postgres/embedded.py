@@ -30,7 +30,8 @@ from fairground.host import Child, Keeper, Meter, RoleMeter, Streams, disk, free
 from fairground.host.child import NO_NAMESPACE
 from fairground.model import OWN_MAJOR, Durability, LabError, foreign, storing
 from fairground.postgres import packages, role, storage
-from fairground.postgres.database import HOME, Database, DatabaseAddress
+from fairground.postgres.address import DatabaseAddress
+from fairground.postgres.database import HOME, Database
 from fairground.postgres.errorlog import LINE_PREFIX
 from fairground.postgres.passwords import PasswordFile
 

@@ -11,7 +11,8 @@ from fairground.host import LOOPBACK
 from fairground.model import LabError, foreign
 from fairground.model.known import KNOWN
 from fairground.postgres import rehearsal, rights, session
-from fairground.postgres.database import HOME, Database, DatabaseAddress, require_ours
+from fairground.postgres.address import DatabaseAddress
+from fairground.postgres.database import HOME, Database, require_ours
 from fairground.postgres.names import TRIAL_DATABASE
 from fairground.postgres.rights import Rights
 
