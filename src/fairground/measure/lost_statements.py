@@ -8,11 +8,11 @@ from pathlib import Path
 
 from fairground import topology
 from fairground.judge import prepared
+from fairground.measure.logs import tail_of
 from fairground.model import Topology
 from fairground.postgres import Database
 
 LOG_CHARACTERS = 100_000
-TAIL_BYTES = 2000
 
 
 @dataclass
@@ -42,11 +42,3 @@ class LostStatements:
         logs = [tail_of(self.folder / name) for name in ("server.log", "pooler.log")]
         database = log.read_text(encoding="utf-8", errors="replace")[:LOG_CHARACTERS]
         return prepared.error([*said, *logs, database], self.known)
-
-
-def tail_of(path: Path) -> str:
-    """The end of what a role wrote; empty where it wrote nothing."""
-    try:
-        return path.read_bytes()[-TAIL_BYTES:].decode(errors="replace")
-    except OSError:
-        return ""

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from fairground import topology
 from fairground.host import Child, Keeper, Meter, RoleMeter, Stopped, free_port, listens, server, wait_ready, wait_until_silent
+from fairground.measure import logs
 from fairground.model import Cell, CellSettings, Finding, LabError, Severity, Stack
 from fairground.postgres import Database
 
@@ -201,6 +202,9 @@ class Route:
         self.ask_server()
         stopped, found = _stop_server(child, self._cell.settings, self._outside or ())
         self._outside = None
+        if left_out := logs.shorten(self._folder / "server.log"):
+            sentence = f"of what the server wrote to its standard streams {left_out / 1e6:,.0f} MB are not kept, from the middle"
+            found.append(Finding("log", Severity.NOTE, sentence, {"left_out_bytes": left_out}))
         if nameless := self._keeper.end_nameless():
             words = "processes without a trace of where they came from ran on after the server had ended, and were killed"
             sentence = f"{len(nameless)} {words}: this server started them, or one that was measured beside it"

@@ -36,7 +36,8 @@ from fairground.measure.faults import Faults, Happened
 from fairground.measure.flushes import Flushes
 from fairground.measure.lifetime import LifetimeWatch
 from fairground.measure.loaded import Loaded
-from fairground.measure.lost_statements import LostStatements, tail_of
+from fairground.measure.logs import tail_of
+from fairground.measure.lost_statements import LostStatements
 from fairground.measure.path import Route
 from fairground.measure.prober import PATIENCE_S, Prober
 from fairground.measure.schedule import Whole
