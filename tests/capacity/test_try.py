@@ -17,8 +17,8 @@ from builders.paths import ROOT
 from builders.service import ENGINE, served
 from fairground import records
 from fairground.capacity.service import address
-from fairground.cli import attempt as attempting
 from fairground.host import free_port, listens
+from fairground.inputs import files
 from fairground.lab import service
 from fairground.model import LabError
 from fairground.model.record import TryAsked
@@ -129,10 +129,10 @@ def test_few_open_files_are_told_with_what_helps(tmp_path: Path) -> None:
 def test_a_body_is_its_bytes(tmp_path: Path) -> None:
     """No line end of a file is changed; what is no text is refused with a sentence."""
     (tmp_path / "body").write_bytes(b"a\r\nb\n\r")
-    assert attempting._body(f"@{tmp_path / 'body'}") == "a\r\nb\n\r" and attempting._body("plain") == "plain"
+    assert files.text_of("--body", f"@{tmp_path / 'body'}") == "a\r\nb\n\r" and files.text_of("--body", "plain") == "plain"
     (tmp_path / "body").write_bytes(b"\xff")
     with pytest.raises(LabError, match="cannot be read"):
-        attempting._body(f"@{tmp_path / 'body'}")
+        files.text_of("--body", f"@{tmp_path / 'body'}")
 
 
 def test_a_command_that_ends_is_a_finding(tmp_path: Path) -> None:
