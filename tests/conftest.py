@@ -75,7 +75,7 @@ def small_disk(tmp_path: Path) -> Iterator[Callable[..., Path]]:
         folder = tmp_path / name
         folder.mkdir()
         done = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", f"size={size_mb}m", "tmpfs", str(folder)], capture_output=True, text=True
+            ["mount", "-t", "tmpfs", "-o", f"size={size_mb}m,mode=700", "tmpfs", str(folder)], capture_output=True, text=True
         )
         if done.returncode != 0:
             pytest.skip(f"no small disk can be mounted here: {done.stderr.strip()}")

@@ -50,7 +50,7 @@ def _require_own(folder: Path, home: Path | None) -> None:
     for place in (folder, *folder.parents):
         try:
             found = place.stat()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):  # who writes to it says what stands there
             continue
         except OSError as error:
             raise LabError(f"the cache `{folder}` cannot be used: {(error.strerror or str(error)).lower()}", HINT) from error
