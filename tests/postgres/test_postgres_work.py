@@ -88,7 +88,7 @@ def test_what_a_server_does_not_count_is_unknown(fresh: Database) -> None:
 
 
 def test_old_statements_are_not_shown(fresh: Database) -> None:
-    """A backend that was asked nothing for a second waits as before, and its last statement is left out."""
+    """A backend that was asked nothing for a second is unused, and its last statement is left out."""
 
     def seen(connection: psycopg.Connection[Any]) -> tuple[tuple[str, str], ...]:
         return postgres.activity(connection)[fresh.name].statements
@@ -96,4 +96,4 @@ def test_old_statements_are_not_shown(fresh: Database) -> None:
     with psycopg.connect(fresh.server_url(), autocommit=True) as one, fresh.connect("postgres") as ours:
         assert eventually(lambda: bool(one.execute("SELECT 'lately'")) and seen(ours) == (("idle", "SELECT 'lately'"),))
         assert eventually(lambda: seen(ours) == ())
-        assert postgres.activity(ours)[fresh.name].waits == {"idle": 1}
+        assert postgres.activity(ours)[fresh.name].waits == {"unused": 1}

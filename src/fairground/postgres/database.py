@@ -238,10 +238,10 @@ class Database:
     def reset(self, scale: int) -> None:
         """Give this arm a fresh copy of the data, byte for byte, and a fresh role without a limit. Its counters are at zero."""
         template = self.prepare(scale)
+        with self.connect(template) as connection:  # a copy has the same numbers, and looking there would count
+            self._tables = table_numbers(connection)
         with storage.watch_storage(self.owner.log if self.owner else None), self.connect(HOME) as connection:
             self._make(connection, template)
-        with self.connect() as connection:
-            self._tables = table_numbers(connection)
 
     def make_empty(self) -> None:
         """Make this arm's database without data, and its role: enough to log in."""
