@@ -116,6 +116,7 @@ def test_an_echo_of_secrets_is_kept_nowhere(tmp_path: Path) -> None:
 @contextmanager
 def given(database: Database, word: str) -> Iterator[str]:
     """A URL for the session's database as one who may make databases and no roles, so that servers log in with the password."""
+    database.drop_arms()  # another role could not drop those of earlier tests
     with database.connect("postgres") as connection:
         connection.execute(f"CREATE ROLE somebody_secret LOGIN CREATEDB PASSWORD '{word}'".encode())
         connection.execute("GRANT CONNECT ON DATABASE postgres TO somebody_secret")

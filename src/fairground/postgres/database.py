@@ -404,7 +404,7 @@ class Database:
 
     def lost_statement_errors(self) -> tuple[str, ...]:
         """The server's messages for a prepared statement that is lost, in its own language."""
-        with self.connect() as connection:
+        with self.connect(HOME) as connection:  # what is logged of the arm's database is held against its server
             return lost_statement_errors(connection)
 
     def take_errors(self) -> str:
