@@ -146,7 +146,8 @@ def test_what_the_budget_has_no_time_for_is_said(made: Made) -> None:
     """Phases that do not fit are left out with a sentence each."""
     found = whole(made("healthy", "ping", pace=replace(PACE, search_until_s=20), budget_s=1))
     assert found.measured and found.curve == () and found.over is None
-    assert [note for note in found.notes if "the budget" in note] == list(found.notes) != []
+    left_out = [note for note in found.notes if "were void" not in note]  # a busy machine spoils a step
+    assert left_out and all("the budget" in note for note in left_out)
 
 
 @pytest.mark.live
