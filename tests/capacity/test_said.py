@@ -158,6 +158,8 @@ def test_a_connection_closed_while_it_is_idle_is_told() -> None:
     with odd(lambda *_: answer(), most=1) as port:
         wrong = protocol._idle(Asked("127.0.0.1", port, "localhost", "GET", "/"), 200)
     assert wrong is not None and wrong.startswith("the service closes it without a word after 0.0")
+    with odd(lambda *_: answer().replace(b"HTTP/1.1", b"HTTP/1.0", 1), most=1) as port:  # which closes unless it says otherwise
+        assert protocol._idle(Asked("127.0.0.1", port, "localhost", "GET", "/"), 200) is None
     with odd(lambda *_: answer()) as port:
         assert protocol._idle(Asked("127.0.0.1", port, "localhost", "GET", "/"), 200) is None
 

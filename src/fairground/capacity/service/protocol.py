@@ -146,7 +146,8 @@ def _idle(asked: Asked, status: int) -> str | None:
         answer = wire.answer(asked.method)
         if _other_status(answer, status):
             return f"status {answer.status} instead of {status}"
-        if answer.says("close") or ends_with_connection(answer):
+        by_version = answer.version == "1.0" and not answer.says("keep-alive")  # there a connection is kept on demand
+        if answer.says("close") or by_version or ends_with_connection(answer):
             return None
         began = time.monotonic()
         if wire.closes(IDLE_S):
