@@ -96,3 +96,13 @@ def test_a_page_is_put_inside_of_the_site(tmp_path: Path) -> None:
     folder.put("run/report.html", "a page")
     assert not (tmp_path / "site" / "notes" / MADE).exists() and folder.holds("run", "report.html")
     assert not folder.holds("run", "../index.html") and not folder.holds("notes", "index.html")
+
+
+def test_a_link_to_a_folder_of_the_labs_is_none_of_the_site(tmp_path: Path) -> None:
+    """Another site's folder has the mark, too: through a link it is neither shown nor removed."""
+    SiteFolder(tmp_path / "other").put("run/report.html", "a page")
+    folder = SiteFolder(tmp_path / "site")
+    (tmp_path / "site" / "run").symlink_to(tmp_path / "other" / "run")
+    assert not folder.holds("run", "report.html")
+    folder.forget("run")
+    assert (tmp_path / "site" / "run").is_symlink() and (tmp_path / "other" / "run" / "report.html").exists()
