@@ -23,7 +23,7 @@ from fairground.fleet import cluster, tls
 from fairground.fleet.unpickling import TYPES, Unreadable, known_types_only, loads
 from fairground.host import CpuClock, Moment, Stopped
 from fairground.host.usage import HostReading
-from fairground.model import LabError, MachineError, RoleUse
+from fairground.model import DatabaseEnded, GoneError, LabError, MachineError, RoleUse, StorageError
 from fairground.postgres import DatabaseAddress
 
 
@@ -142,6 +142,9 @@ def test_moments_and_errors_of_hosts_are_read() -> None:
         for error in (
             LabError("no room", "make some", 3),
             MachineError("gone"),
+            StorageError("no room", "make some"),
+            DatabaseEnded("the database server ended with exit code -9", "look"),
+            GoneError("results/one"),
             RuntimeError("ended with 1"),
             OSError(2, "none"),
         ):

@@ -27,11 +27,12 @@ from fairground.host.spent import Ran
 from fairground.host.strangers import Strangers
 from fairground.host.surroundings import Surroundings
 from fairground.host.usage import HostReading
-from fairground.model import LabError, MachineError, RoleUse, StorageError
+from fairground.model import LabError, RoleUse, error
 from fairground.postgres import DatabaseAddress
 
-TYPES = (Actor, Clusters, Engines, CpuClock, DatabaseAddress, HostReading, LabError, MachineError, Moment, Ran, RoleUse, Stopped,
-         StorageError, Strangers, Surroundings)  # fmt: skip
+OWN_ERRORS = tuple(one for one in vars(error).values() if isinstance(one, type) and issubclass(one, LabError))
+TYPES = (Actor, Clusters, Engines, CpuClock, DatabaseAddress, HostReading, Moment, Ran, RoleUse, Stopped, Strangers, Surroundings,
+         *OWN_ERRORS)  # fmt: skip
 """What hosts answer with, beside numbers, texts and their sequences. A type is made of any values without doing anything."""
 ERRORS = {
     name: one
@@ -111,10 +112,10 @@ def loads(text: Any, *, buffers: Any = ()) -> Any:
     """Make the value of a pickle. One that names anything unknown is an `Unreadable`: an error here would end Dask's client."""
     try:
         return _Unpickler(io.BytesIO(text), buffers=buffers).load()
-    except Unreadable as error:
-        return error
-    except Exception as error:
-        return Unreadable(f"a pickle was sent that cannot be read ({type(error).__name__})", HINT)
+    except Unreadable as refused:
+        return refused
+    except Exception as failed:
+        return Unreadable(f"a pickle was sent that cannot be read ({type(failed).__name__})", HINT)
 
 
 def _read_bytes(header: Mapping[str, Any], frames: Any) -> object:
