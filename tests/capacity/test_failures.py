@@ -93,6 +93,7 @@ def test_kept_connections_that_are_closed_are_told() -> None:
         "under load the service closed 10 kept connections in 10,000 requests; "
         "10 of them without a word before, and 10 requests were lost"
     )
+    assert announced.sentence == "under load the service closed 10 connections in 9,990 requests, as its answers announced"
     assert (silently.severity, announced.severity) == (Severity.WARN, Severity.NOTE)
     assert only(replace(told(ok=9), closed=0, dropped=0), id="closed") is None
 

@@ -59,15 +59,19 @@ def _unanswered(total: Outcomes) -> bool:
 
 
 def _closed(tallies: Sequence[LoadTally]) -> Iterator[Finding]:
-    """Tell of kept connections that the service closed, and of what was lost with them."""
+    """Tell of connections that the service closed, and of what was lost with them."""
     closed, dropped = (sum(getattr(one, name) or 0 for one in tallies) for name in ("closed", "dropped"))
     if not closed:
         return
     requests = sum(one.outcomes.total for one in tallies)
     lost = sum(one.outcomes.reset or 0 for one in tallies)
-    sentence = f"under load the service closed {closed:,} kept connections in {requests:,} requests"
     if dropped:
-        sentence += f"; {dropped:,} of them without a word before" + (f", and {lost:,} requests were lost" if lost else "")
+        sentence = (
+            f"under load the service closed {closed:,} kept connections in {requests:,} requests; {dropped:,} of them without"
+        )
+        sentence += " a word before" + (f", and {lost:,} requests were lost" if lost else "")
+    else:
+        sentence = f"under load the service closed {closed:,} connections in {requests:,} requests, as its answers announced"
     evidence = {"closed": closed, "dropped": dropped, "lost": lost}
     yield Finding("closed", Severity.WARN if dropped else Severity.NOTE, sentence, evidence)
 
