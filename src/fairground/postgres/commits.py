@@ -8,12 +8,13 @@ from typing import Any
 
 import psycopg
 
+from fairground.model.answerlog import Key
+
 MICROSECONDS = "(extract(epoch from {}) * 1000000)::bigint"
 KEPT = "SELECT current_setting('track_commit_timestamp')::boolean"
 CLOCK = f"SELECT {MICROSECONDS.format('clock_timestamp()')}"
 LOOKS = 40
 AT_ONCE = 10_000
-Key = tuple[int, ...]
 
 
 def are_kept(connection: psycopg.Connection[Any]) -> bool:
