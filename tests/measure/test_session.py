@@ -11,7 +11,7 @@ import pytest
 
 from builders.fakes import GOOD, LOAD, WORKLOAD, FakeEngine, FakePath, Server, World
 from fairground.host import disk
-from fairground.judge import written
+from fairground.judge import validity, written
 from fairground.measure import loaded, stack, stand
 from fairground.measure.arm import ArmWindow, Ended
 from fairground.measure.schedule import InTurns, Schedule, SideBySide, Turns, Whole, WholeWindows, whole
@@ -39,11 +39,10 @@ class Played:
     def grave(self, label: str) -> dict[str, str]:
         """What rejects an arm or makes it void, by id; findings of this machine's clocks left out."""
         ended: Ended = self.ended[label]
-        machine = {"foreign-cpu", "canary", "steal", "cpu-pressure"}
         return {
             one.id: str(one.severity)
             for one in ended.findings
-            if one.severity in (Severity.REJECT, Severity.VOID) and one.id not in machine
+            if one.severity in (Severity.REJECT, Severity.VOID) and one.id not in validity.OF_THE_MACHINE
         }
 
 
