@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from builders.paths import ENGINE, ROOT
+from builders.contracts import SEEDS
+from builders.paths import ENGINE
 from fairground import contract
 from fairground.contract.case import Case
 from fairground.host import Keeper
@@ -16,7 +17,7 @@ from fairground.postgres import Database
 @cache
 def cases() -> tuple[Case, ...]:
     """Read the contract's cases, once."""
-    return contract.load(ROOT / "contract" / "cases")
+    return contract.load(SEEDS)
 
 
 def bench_on(keeper: Keeper, database: Database, **fields: Any) -> Bench:

@@ -8,19 +8,20 @@ from pathlib import Path
 import pytest
 
 from builders.benches import bench_on
+from builders.contracts import CONTRACTS, SEEDS
 from builders.passes import Passes, key_of
 from fairground import contract
 from fairground.host import Keeper, build
-from fairground.inputs import manifest
+from fairground.inputs import manifest, workload_files
 from fairground.lab.places import Places
 from fairground.lab.roots import ROOT
 from fairground.measure import Bench, check
 from fairground.model import Severity, Stack
 from fairground.postgres import Database
 
-WORKLOADS = manifest.load_workloads(ROOT / "workloads")
-SERVERS = manifest.load_servers(ROOT / "servers", [workload.id for workload in WORKLOADS])
-CASES = contract.load(ROOT / "contract" / "cases")
+WORKLOADS = workload_files.load_workloads(SEEDS)
+SERVERS = manifest.load_servers(ROOT / "servers", CONTRACTS, [workload.id for workload in WORKLOADS])
+CASES = contract.load(SEEDS)
 CODE_LINES = 475
 SOURCES = {".c", ".cc", ".cpp", ".go", ".h", ".hpp", ".java", ".js", ".mjs", ".py", ".rb", ".rs", ".sh", ".ts"}
 SOURCES |= {".nos", ".template"}
