@@ -218,8 +218,8 @@ def plan(workload: str, load: str) -> dict[str, object]:
 def test_plan(workload: str, load: str, golden: Callable[[Path, str], None]) -> None:
     """The plan of a trial, word for word."""
     document = copy.deepcopy(plan(workload, load))
-    record = document["requests"][0]["expect"]["body"].get("record", {"records": {}})  # type: ignore[index]
-    record["records"] = dict(list(record["records"].items())[:2])  # of ten thousand
+    record = document["requests"][0]["expect"]["body"].get("table", {"rows": {}})  # type: ignore[index]
+    record["rows"] = dict(list(record["rows"].items())[:2])  # of ten thousand
     assert len(json.dumps(document)) < 20_000, "an edge has the accounts that it can name, and no others"
     golden(GOLDEN / "plan" / f"{workload}-{load}.json", json.dumps(document, indent=2) + "\n")
 

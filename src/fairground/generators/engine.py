@@ -273,7 +273,7 @@ def _placed(text: str, edge: Edge) -> str:
 def _expected_body(workload: Workload, bodies: Mapping[str, str]) -> Mapping[str, object] | None:
     rule = workload.expect.body
     if rule is not None and "account" in rule:
-        return {"record": {"slot": rule["account"], "records": _accounts(workload, str(rule["account"]))}}
+        return {"table": {"slot": rule["account"], "rows": _accounts(workload, str(rule["account"]))}}
     if rule is None or "verified" not in rule:
         return rule
     case = str(rule["verified"])
