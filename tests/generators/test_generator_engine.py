@@ -30,7 +30,7 @@ WORKLOADS = {workload.id: workload for workload in workload_files.load_workloads
 ROWS = {str(id): {"account_id": str(id), "balance_cents": id} for id in range(100_000_001, 100_010_001)}
 WORKLOADS["lookup"] = replace(
     WORKLOADS["lookup"],
-    expect=replace(WORKLOADS["lookup"].expect, body={"record": {"slot": "account_id", "records": ROWS}}),
+    expect=replace(WORKLOADS["lookup"].expect, body={"table": {"slot": "account_id", "rows": ROWS}}),
 )
 """As it is once the database was asked for its rows, which are shorter here."""
 BODIES = {"users": "[]", "lookup-known": "{}"}
@@ -227,8 +227,8 @@ def plan(workload: str, load: str) -> dict[str, object]:
 def test_plan(workload: str, load: str, golden: Callable[[Path, str], None]) -> None:
     """The plan of a trial, word for word."""
     document = copy.deepcopy(plan(workload, load))
-    record = document["requests"][0]["expect"]["body"].get("record", {"records": {}})  # type: ignore[index]
-    record["records"] = dict(list(record["records"].items())[:2])  # of ten thousand
+    record = document["requests"][0]["expect"]["body"].get("table", {"rows": {}})  # type: ignore[index]
+    record["rows"] = dict(list(record["rows"].items())[:2])  # of ten thousand
     assert len(json.dumps(document)) < 20_000, "an edge has the accounts that it can name, and no others"
     golden(GOLDEN / "plan" / f"{workload}-{load}.json", json.dumps(document, indent=2) + "\n")
 
@@ -274,7 +274,7 @@ def test_lookups_beyond_the_ends_are_refused(database: Database) -> None:
     """What is to be refused is in no row, and the ends are: an edge that mistook them would reject every honest server."""
     database.reset(SEEDS.data(1))
     resolved = tables.resolve(BY_ID["lookup"], database, 1).expect.body
-    known = cast(Any, resolved)["record"]["records"]
+    known = cast(Any, resolved)["table"]["rows"]
     assert len(known) == 10_000
     for edge in WORKLOADS["lookup"].edges:
         drawn = edge.values["account_id"].strip("{}").partition(":")[2]

@@ -271,8 +271,8 @@ def _placed(text: str, edge: Edge) -> str:
 
 def _expected_body(workload: Workload, bodies: Mapping[str, str]) -> Mapping[str, object] | None:
     rule = workload.expect.body
-    if rule is not None and "record" in rule:
-        return {"record": _records(workload, cast(Any, rule["record"]))}
+    if rule is not None and "table" in rule:
+        return {"table": _rows(workload, cast(Any, rule["table"]))}
     if rule is None or "verified" not in rule:
         return rule
     case = str(rule["verified"])
@@ -283,15 +283,14 @@ def _expected_body(workload: Workload, bodies: Mapping[str, str]) -> Mapping[str
     return {"exact": bodies[case]}
 
 
-def _records(workload: Workload, known: Mapping[str, Any]) -> Mapping[str, object]:
+def _rows(workload: Workload, known: Mapping[str, Any]) -> Mapping[str, object]:
     """The rows that the slot's range can name, of all that there are: an edge names few of them."""
     found = re.search(SLOT % re.escape(known["slot"]), f"{workload.path}\n{workload.body or ''}")
     numbers = re.fullmatch(r"\{int:(\d+)\.\.(\d+)\}", found[2]) if found else None
     if numbers is None:
         return known
     low, high = int(numbers[1]), int(numbers[2])
-    rows = {key: row for key, row in known["records"].items() if key.isdecimal() and low <= int(key) <= high}
-    return {**known, "records": rows}
+    return {**known, "rows": {key: row for key, row in known["rows"].items() if key.isdecimal() and low <= int(key) <= high}}
 
 
 def parse(document: Mapping[str, Any], command: tuple[str, ...]) -> Result:

@@ -20,6 +20,6 @@ def resolve(workload: Workload, database: Database, scale: int) -> Workload:
         return workload
     table = cast(Any, body["table"])
     statement = fill_names(workload.contract.statement(table["sql"]), workload.contract.numbers_at(scale))
-    rows = {str(key): answer for key, answer in database.probe(statement)}
-    found = {"record": {"slot": table["by"], "records": rows}}
+    rows = {str(key): {"equals": answer} for key, answer in database.probe(statement)}
+    found = {"table": {"slot": table["by"], "rows": rows}}
     return replace(workload, expect=replace(workload.expect, body=found))
