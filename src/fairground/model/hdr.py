@@ -8,7 +8,7 @@ import struct
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,12 +30,12 @@ class HdrShape:
     highest: int
     digits: int
 
-    @property
+    @cached_property
     def half_bits(self) -> int:
         """Bits of half of a bucket's parts."""
         return int(2 * 10**self.digits - 1).bit_length() - 1
 
-    @property
+    @cached_property
     def unit_bits(self) -> int:
         """Bits that the lowest value leaves out."""
         return self.lowest.bit_length() - 1
