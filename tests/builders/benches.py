@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from builders.contracts import SEEDS
+from builders.contracts import CONTRACTS
 from builders.paths import ENGINE
 from fairground import contract
 from fairground.contract.case import Case
@@ -16,8 +16,8 @@ from fairground.postgres import Database
 
 @cache
 def cases() -> tuple[Case, ...]:
-    """Read the contract's cases, once."""
-    return contract.load(SEEDS)
+    """Read the cases of every contract, once."""
+    return tuple(case for known in CONTRACTS.values() for case in contract.load(known))
 
 
 def bench_on(keeper: Keeper, database: Database, **fields: Any) -> Bench:
