@@ -107,3 +107,19 @@ def test_most_steps_decide(said: tuple[StepWord, ...], kept_word: bool | None, a
     points = [CurvePoint("curve", number, kept(1.0), StepJudgement(word, "")) for number, word in enumerate(said, 1)]
     points.append(CurvePoint("curve", 1, kept(2.0), StepJudgement(StepWord.KEPT, "")))
     assert kept_by_rate(points) == {1.0: kept_word, 2.0: True} and doubtful(points) == again
+
+
+def untold(rate: float) -> RateStep:
+    """There are too few requests to tell."""
+    return step(3, rate=rate)
+
+
+def test_what_cannot_be_told_is_no_miss() -> None:
+    """Rates with too few requests neither kept the objective nor missed it; those beside them decide."""
+    (none,) = [line for line in words.sentences(curve(lambda rate, _: untold(rate))) if "p99<50ms" in line]
+    assert none.startswith("Whether it keeps p99<50ms cannot be told of any rate: ") and "are too few to judge" in none
+    some = curve(lambda rate, _: untold(rate) if rate < 500 else missed(rate))
+    (said,) = [line for line in words.sentences(some) if "p99<50ms" in line]
+    assert said.startswith("No rate of the load curve kept p99<50ms; of rates up to 250/s it cannot be told: ")
+    (all_missed,) = [line for line in words.sentences(curve(lambda rate, _: missed(rate))) if "p99<50ms" in line]
+    assert all_missed == "No rate of the load curve kept p99<50ms"

@@ -108,7 +108,7 @@ def denials(result: Result, workload: Workload) -> tuple[Finding, ...]:
     }
     if not counts:
         return ()
-    said = [sample.reason for sample in result.samples if sample.outcome == "status" and sample.status in counts]
+    said = [_shown(sample) for sample in result.samples if sample.outcome == "status" and sample.status in counts]
     words = ", ".join(f"{count:,} × status {status}" for status, count in counts.items())
     sentence = f"{sum(counts.values()):,} of {outcomes.total:,} answers had a status that the contract forbids there ({words})"
     sentence += f": {said[0]}" if said else ""
@@ -381,12 +381,17 @@ def instance(samples: Iterable[BadAnswer], outcomes: Outcomes) -> str:
     kept = max(samples, key=often, default=None)
     if kept is None or not often(kept):
         return ""
-    body = "" if not kept.body else f" with the body `{foreign.line(kept.body)[:SAMPLE_LETTERS]}`"
-    return f"; for instance `{foreign.line(kept.request)[:SAMPLE_LETTERS]}`: {foreign.line(kept.reason)}{body}"
+    return f"; for instance `{foreign.line(kept.request)[:SAMPLE_LETTERS]}`: {_shown(kept)}"
 
 
 def _reason(result: Result, outcome: str) -> str:
-    return next((sample.reason for sample in result.samples if sample.outcome == outcome), "no sample was kept")
+    return next((_shown(sample) for sample in result.samples if sample.outcome == outcome), "no sample was kept")
+
+
+def _shown(sample: BadAnswer) -> str:
+    """Say what is wrong with a bad answer, and what was in it."""
+    body = "" if not sample.body else f" with the body `{foreign.line(sample.body)[:SAMPLE_LETTERS]}`"
+    return f"{foreign.line(sample.reason)}{body}"
 
 
 def _number(value: int | float | None) -> str:
