@@ -371,6 +371,14 @@ def together(some: Sequence[Outcomes]) -> Outcomes:
     return Outcomes(ok=sum(one.ok for one in some), status=statuses, **counts)
 
 
+def samples_of(result: Result) -> tuple[BadAnswer, ...]:
+    """The first bad answer of each kind."""
+    first = dict[tuple[str, int | None], BadAnswer]()
+    for sample in result.samples:
+        first.setdefault((sample.outcome, sample.status), sample)
+    return tuple(first.values())
+
+
 def instance(samples: Iterable[BadAnswer], outcomes: Outcomes) -> str:
     """One bad answer in words, of the kind that there is most of; empty where none was kept."""
 
