@@ -10,8 +10,9 @@ from typing import Any
 import psutil
 
 from fairground.host.cgroup import Limits
-from fairground.host.child import Child, Keeper, Streams
+from fairground.host.child import Child, Keeper
 from fairground.host.network import wait_ready
+from fairground.host.streams import Streams
 from fairground.model import CellSettings, Finding, Severity, Stack
 
 
