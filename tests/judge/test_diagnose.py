@@ -169,6 +169,14 @@ def test_answers_outside_the_window_count_as_wrong() -> None:
     assert names(findings) == [("wrong-answers", Severity.REJECT)]
 
 
+def test_a_window_in_which_nothing_could_be_sent_says_so() -> None:
+    """A server that hangs since the warm-up has every connection waiting: its window has no request at all."""
+    (hangs,) = answers.window(result(outcomes(ok=0), in_flight_start=16))
+    assert "inside the window, in which none was sent: 16 from before it were still unanswered" in hangs.sentence
+    (errs,) = answers.window(result(outcomes(ok=0, shed=7), in_flight_start=16))
+    assert "inside the window, of 7 requests (7 × 503)" in errs.sentence
+
+
 def test_answers_sentences() -> None:
     """The sentences give the numbers, and the first sample's reason."""
     bad = outcomes(wrong_body=3, status={500: 12, 404: 1}, timeout=2_000)

@@ -140,8 +140,7 @@ def window(result: Result, expected: Collection[int] = (), fault: bool = False) 
             Finding(
                 "no-answers",
                 Severity.REJECT,
-                f"no good answer arrived inside the window, of {result.window.total:,} requests ({outcome_words(result.window)})"
-                f"{instance(result.samples, result.window)}",
+                f"no good answer arrived inside the window, {_of_requests(result)}{instance(result.samples, result.window)}",
                 {"sent": result.window.total, "bad": result.window.bad},
             ),
         )
@@ -160,6 +159,13 @@ def window(result: Result, expected: Collection[int] = (), fault: bool = False) 
             ),
         )
     return ()
+
+
+def _of_requests(result: Result) -> str:
+    """Say what became of a window's requests. Where none could be sent, those from before it held every connection."""
+    if not result.window.total and result.in_flight_start:
+        return f"in which none was sent: {result.in_flight_start:,} from before it were still unanswered"
+    return f"of {result.window.total:,} requests ({outcome_words(result.window)})"
 
 
 def outcome_words(outcomes: Outcomes) -> str:
