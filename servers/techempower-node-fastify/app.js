@@ -47,11 +47,11 @@ export function createApp (store) {
   return app
 }
 
-// What node-postgres says where no connection became free in POOL_WAIT_MS.
+// What node-postgres says, as the error itself or as the cause of a mapper's, where no connection became free in POOL_WAIT_MS.
 const BUSY = 'timeout exceeded when trying to connect'
 
 function answerError (error, request, reply) {
-  if (error.message === BUSY) return reply.code(503).header('retry-after', '1').send({ message: 'no connection in time' })
+  if ((error.cause ?? error).message === BUSY) return reply.code(503).header('retry-after', '1').send({ message: 'no connection in time' })
   console.error(error.message)
   return reply.code(error.statusCode ?? 500).send({ message: 'the request failed' })
 }
