@@ -19,20 +19,9 @@ type gormStore struct {
 	wait string // POOL_WAIT_MS
 }
 
-// gormWorld and gormFortune are the entities, with the columns as GORM names them.
-type gormWorld struct {
-	ID           int32 `gorm:"primaryKey"`
-	RandomNumber int32 `gorm:"column:randomnumber"`
-}
-
-func (gormWorld) TableName() string { return "world" }
-
-type gormFortune struct {
-	ID      int32
-	Message string
-}
-
-func (gormFortune) TableName() string { return "fortune" }
+// GORM would name the tables in the plural.
+func (World) TableName() string   { return "world" }
+func (Fortune) TableName() string { return "fortune" }
 
 func openGorm() (*gormStore, error) {
 	dialector := postgres.New(postgres.Config{
@@ -74,19 +63,13 @@ func (s *gormStore) with(ctx context.Context, run func(*gorm.DB) error) error {
 	return err
 }
 
-func (s *gormStore) world(ctx context.Context, id int32) (World, error) {
-	var found gormWorld
-	err := s.with(ctx, func(db *gorm.DB) error { return db.First(&found, id).Error })
-	return World(found), err
+func (s *gormStore) world(ctx context.Context, id int32) (world World, err error) {
+	err = s.with(ctx, func(db *gorm.DB) error { return db.First(&world, id).Error })
+	return world, err
 }
 
-func (s *gormStore) fortunes(ctx context.Context) ([]Fortune, error) {
-	var found []gormFortune
-	err := s.with(ctx, func(db *gorm.DB) error { return db.Find(&found).Error })
-	fortunes := make([]Fortune, len(found))
-	for i, one := range found {
-		fortunes[i] = Fortune(one)
-	}
+func (s *gormStore) fortunes(ctx context.Context) (fortunes []Fortune, err error) {
+	err = s.with(ctx, func(db *gorm.DB) error { return db.Find(&fortunes).Error })
 	return fortunes, err
 }
 
@@ -95,15 +78,13 @@ func (s *gormStore) update(ctx context.Context, ids []int32) ([]World, error) {
 	return updated, s.with(ctx, func(db *gorm.DB) error {
 		return db.Transaction(func(tx *gorm.DB) error {
 			for i, id := range ids {
-				var world gormWorld
-				if err := tx.First(&world, id).Error; err != nil {
+				if err := tx.First(&updated[i], id).Error; err != nil {
 					return err
 				}
-				world.RandomNumber = randomNumber()
-				if err := tx.Save(&world).Error; err != nil {
+				updated[i].RandomNumber = randomNumber()
+				if err := tx.Save(&updated[i]).Error; err != nil {
 					return err
 				}
-				updated[i] = World(world)
 			}
 			return nil
 		})

@@ -49,42 +49,40 @@ func (s *pgxStore) connect(ctx context.Context) (*pgxpool.Conn, error) {
 	return connection, err
 }
 
-func (s *pgxStore) world(ctx context.Context, id int32) (World, error) {
+// with runs on a connection of the pool.
+func with[T any](ctx context.Context, s *pgxStore, run func(*pgxpool.Conn) (T, error)) (answer T, err error) {
 	connection, err := s.connect(ctx)
 	if err != nil {
-		return World{}, err
+		return answer, err
 	}
 	defer connection.Release()
-	return readWorld(ctx, connection, id)
+	return run(connection)
+}
+
+func (s *pgxStore) world(ctx context.Context, id int32) (World, error) {
+	return with(ctx, s, func(db *pgxpool.Conn) (World, error) { return readWorld(ctx, db, id) })
 }
 
 func (s *pgxStore) fortunes(ctx context.Context) ([]Fortune, error) {
-	connection, err := s.connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer connection.Release()
-	rows, _ := connection.Query(ctx, "SELECT id, message FROM fortune") // CollectRows returns the error too
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[Fortune])
+	return with(ctx, s, func(db *pgxpool.Conn) ([]Fortune, error) {
+		rows, _ := db.Query(ctx, "SELECT id, message FROM fortune") // CollectRows returns the error too
+		return pgx.CollectRows(rows, pgx.RowToStructByPos[Fortune])
+	})
 }
 
 func (s *pgxStore) update(ctx context.Context, ids []int32) ([]World, error) {
-	connection, err := s.connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer connection.Release()
-	updated := make([]World, len(ids))
-	return updated, pgx.BeginFunc(ctx, connection, func(tx pgx.Tx) (err error) {
-		batch := &pgx.Batch{}
-		for i, id := range ids {
-			if updated[i], err = readWorld(ctx, tx, id); err != nil {
-				return err
+	return with(ctx, s, func(db *pgxpool.Conn) ([]World, error) {
+		updated, batch := make([]World, len(ids)), &pgx.Batch{}
+		return updated, pgx.BeginFunc(ctx, db, func(tx pgx.Tx) (err error) {
+			for i, id := range ids {
+				if updated[i], err = readWorld(ctx, tx, id); err != nil {
+					return err
+				}
+				updated[i].RandomNumber = randomNumber()
+				batch.Queue("UPDATE world SET randomnumber = $1 WHERE id = $2", updated[i].RandomNumber, id)
 			}
-			updated[i].RandomNumber = randomNumber()
-			batch.Queue("UPDATE world SET randomnumber = $1 WHERE id = $2", updated[i].RandomNumber, id)
-		}
-		return tx.SendBatch(ctx, batch).Close()
+			return tx.SendBatch(ctx, batch).Close()
+		})
 	})
 }
 

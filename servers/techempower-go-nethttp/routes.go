@@ -19,7 +19,7 @@ const worlds, mostQueries = 10_000, 500
 
 type World struct {
 	ID           int32 `json:"id"`
-	RandomNumber int32 `json:"randomNumber"`
+	RandomNumber int32 `json:"randomNumber" gorm:"column:randomnumber"`
 }
 
 type Fortune struct {
