@@ -23,9 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import frame
-from fairground import contract
 from fairground.host import Keeper, build, machine
-from fairground.inputs import manifest, seating
+from fairground.inputs import manifest, seating, workload_files
 from fairground.lab import setup
 from fairground.lab.places import Places
 from fairground.measure import Bench
@@ -91,14 +90,14 @@ def measure(options: argparse.Namespace, name: str) -> Iterator[dict[str, object
     chosen = next(one for one in places.workloads() if one.id == name)
     settings = seating.seat_settings(CellSettings(), (Topology(),), seating.Wish(), setup.machine_seats(None))
     load = replace(Load(), connections=options.connections, warmup_min_s=0.5, warmup_max_s=0.5, window_s=1.0)
-    workload = manifest.render(chosen, settings.scale)
+    workload = workload_files.render(chosen, settings.scale)
     with ExitStack() as held:
         keeper = held.enter_context(Keeper(os.environ))
         for stack in stacks:
             build.build(keeper, stack.server, places.cache)
         database = held.enter_context(setup.database(keeper, places, None, settings.run))
         setup.keep_awake(held, keeper, places, frame.tell)
-        bench = Bench(keeper, database, places.engine, contract.load(places.contract / "cases"), machine.cores())
+        bench = Bench(keeper, database, places.engine, places.cases(), machine.cores())
         folder = Path(held.enter_context(tempfile.TemporaryDirectory()))
         arms = [StackArm(one.id, Cell(one.id, chosen.id, Topology(), load, settings), workload, 7, one) for one in stacks]
         with ArmSession(bench, arms, folder) as session:

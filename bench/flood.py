@@ -26,9 +26,8 @@ from typing import Any
 import psutil
 
 import frame
-from fairground import contract
 from fairground.host import Keeper, build, machine
-from fairground.inputs import manifest, seating
+from fairground.inputs import manifest, seating, workload_files
 from fairground.lab import setup
 from fairground.lab.places import Places
 from fairground.measure import Bench
@@ -101,11 +100,15 @@ def stack_up(options: argparse.Namespace, workloads: Sequence[str]) -> Iterator[
         build.build(keeper, stack.server, places.cache)
         database = held.enter_context(setup.database(keeper, places, None, settings.run))
         setup.keep_awake(held, keeper, places, frame.tell)
-        bench = Bench(keeper, database, places.engine, contract.load(places.contract / "cases"), machine.cores())
+        bench = Bench(keeper, database, places.engine, places.cases(), machine.cores())
         folder = Path(held.enter_context(tempfile.TemporaryDirectory()))
         arms = [
             StackArm(
-                name, Cell(stack.id, name, Topology(), load, settings), manifest.render(known[name], settings.scale), 7, stack
+                name,
+                Cell(stack.id, name, Topology(), load, settings),
+                workload_files.render(known[name], settings.scale),
+                7,
+                stack,
             )
             for name in workloads
         ]

@@ -18,7 +18,7 @@ PAGES = {
     "ARCHITECTURE.md": "architecture.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
-    "contract/README.md": "contract.md",
+    "contracts/seeds/README.md": "contract.md",
     "engine/README.md": "engine.md",
 }
 """Pages of the repository outside `docs/` → their places in the site."""

@@ -1,6 +1,6 @@
 """The build backend: maturin's wheel of the lab and its load engine, with the lab's inputs inside the package.
 
-In a checkout `contract/`, `workloads/`, `suites/` and `servers/` stand at the top, where people read and edit them. A wheel has
+In a checkout `contracts/`, `suites/` and `servers/` stand at the top, where people read and edit them. A wheel has
 no top, so they are copied to `fairground/data/` in a scratch tree, and maturin builds that tree.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 import maturin
 
 ROOT = Path(__file__).resolve().parents[1]
-INPUTS = ("contract", "workloads", "suites", "servers")
+INPUTS = ("contracts", "suites", "servers")
 """Folders of the checkout that an installed lab reads from its package."""
 PLACES = {
     **{name: f"src/fairground/data/{name}" for name in INPUTS},

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.paths import ROOT
+from builders.contracts import SEEDS
 from fairground import postgres
 from fairground.host import Keeper
 from fairground.lab import setup
@@ -58,9 +58,9 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def database(keeper: Keeper, cache: Path) -> Iterator[Database]:
     """The embedded PostgreSQL in the relaxed class, with the contract's data at scale 1."""
-    found = postgres.start(keeper, cache, Durability.RELAXED, ROOT / "contract")
+    found = postgres.start(keeper, cache, Durability.RELAXED)
     try:
-        found.prepare(SCALE)
+        found.prepare(SEEDS.data(SCALE))
         yield found
     finally:
         found.stop()

@@ -15,10 +15,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from builders.paths import ENGINE, ROOT, TESTS
+from builders.contracts import CONTRACTS, SEEDS
+from builders.paths import ENGINE, TESTS
 from fairground import contract, postgres, topology
 from fairground.host import Keeper, machine
-from fairground.inputs import manifest, seating, wires
+from fairground.inputs import manifest, seating, wires, workload_files
 from fairground.lab import setup, why
 from fairground.lab.places import Places
 from fairground.measure import Bench, run
@@ -37,8 +38,8 @@ FEW_PORTS = 200
 NETWORK = 0x40000000  # CLONE_NEWNET
 UP = struct.pack("16sh22x", b"lo", 0x41)  # an ifreq: flags IFF_UP and IFF_RUNNING
 SET_FLAGS = 0x8914  # SIOCSIFFLAGS
-PLAIN = {one.id: one for one in manifest.load_workloads(ROOT / "workloads")}
-WORKLOADS = {name: manifest.render(one, SCALE) for name, one in PLAIN.items()}
+PLAIN = {one.id: one for one in workload_files.load_workloads(SEEDS)}
+WORKLOADS = {name: workload_files.render(one, SCALE) for name, one in PLAIN.items()}
 
 
 def name(row: Mapping[str, Any]) -> str:
@@ -102,10 +103,10 @@ def standing(row: Mapping[str, Any], say: Callable[[str], None]) -> Iterator[tup
         setup.keep_awake(held, keeper, Places.of(os.environ), say)
         scratch = Path(held.enter_context(tempfile.TemporaryDirectory()))
         durability = Durability.DURABLE if row.get("place") == "durable" else Durability.RELAXED
-        database = postgres.start(keeper, scratch / "cache", durability, ROOT / "contract")
+        database = postgres.start(keeper, scratch / "cache", durability)
         held.callback(database.stop)
-        database.prepare(SCALE)
-        engine, cases = ENGINE, contract.load(ROOT / "contract" / "cases")
+        database.prepare(SEEDS.data(SCALE))
+        engine, cases = ENGINE, contract.load(SEEDS)
         yield Bench(keeper, database, engine, cases, machine.cores(), ready_timeout_s=5.0), scratch
 
 
@@ -136,7 +137,7 @@ def cell(row: Mapping[str, Any], connections: int | None = None, seats: str = se
 
 def stack(row: Mapping[str, Any]) -> Stack:
     """The stack of a row."""
-    (found,) = manifest.find_stack(manifest.load_servers(ZOO), row["stack"])
+    (found,) = manifest.find_stack(manifest.load_servers(ZOO, CONTRACTS), row["stack"])
     return found
 
 
@@ -162,12 +163,13 @@ def experiment(
     It is asked after a trial, which has the evidence.
     """
     trials = [tried(bench, row, folder / "trial", seed)]
-    asked = why.pose("planted", cell(row), row.get("wrong") or row["diagnosis"], trials, budget_s)
+    told = {"twin": PLAIN[row["workload"]].twin or "", "fixed_rows": PLAIN[row["workload"]].fixed_rows or ""}
+    asked = why.pose("planted", cell(row), row.get("wrong") or row["diagnosis"], trials, budget_s, told)
     changes = {AS_IT_WAS: asked.cell, **{one.label: one.cell for one in asked.experiment.changes}}
     for changed in changes.values():
         if problem := topology.lacking(changed.topology, os.environ.get("PATH")):
             raise LabError(*problem)
-    workloads = {label: manifest.render(PLAIN[one.workload], one.settings.scale) for label, one in changes.items()}
+    workloads = {label: workload_files.render(PLAIN[one.workload], one.settings.scale) for label, one in changes.items()}
     starts: list[Start] = []
     while stopping.experiment_end(starts, asked) is None:
         starts.append(one_start(bench, asked, stack(row), workloads, folder, len(starts) + 1))

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from builders.contracts import CONTRACTS
 from builders.paths import ROOT
 from fairground.host import build
 from fairground.inputs import manifest
 from fairground.model import Approach, Server, Stack, Tuning, Variant
 
-STACKS = [stack for server in manifest.load_servers(ROOT / "servers") for stack in server.stacks]
+STACKS = [stack for server in manifest.load_servers(ROOT / "servers", CONTRACTS) for stack in server.stacks]
 DOCUMENTED = [stack for stack in STACKS if stack.variant.approach is Approach.DOCUMENTED]
 ENVIRONMENT = re.compile(
     r"GOGC|GOMEMLIMIT|GODEBUG|GOEXPERIMENT|MALLOC_\w+|MIMALLOC_\w+|LD_PRELOAD|NODE_OPTIONS|UV_THREADPOOL_SIZE|JAVA_TOOL_OPTIONS"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from builders.contracts import CONTRACTS
 from builders.passes import Passes, key_of
 from builders.paths import TESTS
 from fairground.host import build
@@ -18,7 +19,7 @@ def stacks(tmp_path: Path) -> tuple[Stack, ...]:
     """The three stacks of a server whose folder may be changed."""
     folder = tmp_path / "servers" / "payer"
     build.copy_sources(TESTS / "zoo" / "payer", folder)
-    (server,) = manifest.load_servers(folder.parent)
+    (server,) = manifest.load_servers(folder.parent, CONTRACTS)
     return tuple(server.stacks)
 
 
@@ -45,5 +46,5 @@ def test_a_server_that_changed_is_due_with_all_its_stacks(stacks: tuple[Stack, .
 def test_two_copies_of_a_server_have_one_key(stacks: tuple[Stack, ...], tmp_path: Path) -> None:
     """The key says nothing of where the folder is."""
     build.copy_sources(stacks[0].server.folder, tmp_path / "others" / "payer")
-    (copy,) = manifest.load_servers(tmp_path / "others")
+    (copy,) = manifest.load_servers(tmp_path / "others", CONTRACTS)
     assert key_of(copy) == key_of(stacks[0].server)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from builders.contracts import CONTRACTS
 from builders.paths import TESTS
 from fairground.inputs import manifest
 from fairground.model import Stack
@@ -54,7 +55,7 @@ def item(nodeid: str, stack: Stack | None = None, live: bool = True) -> Any:
 
 def test_slow_builds_come_first_and_apart() -> None:
     """Stacks of servers that a slow compiler builds are taken first and not one after the other; what starts nothing comes last."""
-    (plain,) = manifest.find_stack(manifest.load_servers(TESTS / "zoo"), "healthy")
+    (plain,) = manifest.find_stack(manifest.load_servers(TESTS / "zoo", CONTRACTS), "healthy")
     slow = replace(plain, server=replace(plain.server, build=(("cargo", "build"),)))
     test = "tests/live/x.py::test_stack_fulfils_the_contract"
     names = [f"{test}[{id}]" for id in ("a:1", "b:1", "c:1", "d:1", "slow:1", "slow:2", "slower:1")]

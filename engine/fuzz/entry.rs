@@ -7,9 +7,13 @@ use std::net::SocketAddr;
 use fairload::core::config::{Config, Outside};
 use fairload::core::error::EngineError;
 use fairload::core::http1::{Progress, Step};
+use fairload::core::judge::{Judge, Times};
 use fairload::core::lines::{self, Lines};
+use fairload::core::rule::Rule;
 use fairload::core::script::{Act, Manner, Script};
+use fairload::core::sent::Sent;
 use fairload::core::template::{Escape, Slots, Template, check_pairs};
+use serde_json::Value;
 
 const SEED: u64 = 7;
 
@@ -26,7 +30,7 @@ pub fn http1(data: &[u8]) {
 
 /// What became of an answer that arrived in pieces of this size, and then ended.
 fn read(bytes: &[u8], to_head: bool, piece: usize) -> String {
-    let mut progress = Progress::default();
+    let mut progress = Progress::default().with_headers(true);
     let mut end = 0;
     let mut step = Step::More;
     while step == Step::More && end < bytes.len() {
@@ -41,11 +45,47 @@ fn read(bytes: &[u8], to_head: bool, piece: usize) -> String {
     }
     let answer = progress.answer(&bytes[..end]);
     assert!(answer.extra_bytes <= end);
+    let types = answer.headers.named("Content-Type");
+    assert_eq!(types.last(), answer.content_type);
     let (status, body) = (answer.status, answer.body);
     format!(
         "{status} {:?} {body:?} {}",
         answer.content_type, answer.close
     )
+}
+
+/// A body of JSON: a rule reads it to its end, and calls it JSON where `serde_json` does; each value equals itself.
+pub fn body(data: &[u8]) {
+    let expected = serde_json::from_slice::<Value>(data);
+    for rule in RULES {
+        let rule = serde_json::from_str(rule).expect("a rule is JSON");
+        let reason = judged(&rule, data);
+        let is_json = !reason.is_some_and(|reason| reason.starts_with("the body is not JSON"));
+        assert_eq!(is_json, expected.is_ok(), "{rule}: {expected:?}");
+    }
+    if let Ok(value) = expected {
+        let rule = serde_json::json!({ "equals": value });
+        assert_eq!(judged(&rule, data), None);
+    }
+}
+
+const RULES: [&str; 4] = [
+    r#""any""#,
+    r#"{"object":{"a":{"optional":"text"},"list":{"list":{"length":[1,3],"each":{"json":{"n":"number"}},"ascending":"n"}}}}"#,
+    r#"{"one_of":[1,"a",[true],{"b":null}]}"#,
+    r#"{"list":{"each":{"list":{"each":"integer"}}}}"#,
+];
+
+fn judged(rule: &Value, body: &[u8]) -> Option<String> {
+    let slots = Slots::default();
+    // An object of more fields than a rule may have is no rule.
+    let rule = Rule::compile(rule, &slots).ok()?;
+    let sent = Sent {
+        slots: &slots,
+        values: &[],
+        kept: None,
+    };
+    Judge::new(body, sent, false, &|| 0.0, &mut Times::new()).wrong(&rule)
 }
 
 /// A template: what compiles renders, the same each time, with every value in its range.
@@ -63,7 +103,7 @@ pub fn template(text: &str) {
             slots.draw(SEED, number, &mut values);
             slots.draw(SEED, number, &mut again);
             assert_eq!(values, again);
-            template.render(&slots, &values, &mut out);
+            template.render(&slots, &values, None, &mut out);
             for (index, value) in values.iter().enumerate() {
                 if let Some((low, span)) = slots.range(index) {
                     assert!((low..low + span as i64).contains(value), "{value}");
@@ -92,7 +132,8 @@ pub fn plan(json: &str) {
     for number in 0..8 {
         let request = &config.requests[config.kind_of(number)];
         request.slots.draw(config.seed, number, &mut values);
-        request.render(&values, &mut body, &mut out);
+        out.clear();
+        request.render(&values, None, &mut body, &mut out);
         let head_end = out
             .windows(4)
             .position(|bytes| bytes == b"\r\n\r\n")

@@ -3,8 +3,9 @@
 //! # Layout
 //!
 //! - `core`: the pure part. `error` is why the engine cannot do what it was asked for, `config` a plan that was checked. `schedule`,
-//!   `pace` and `pauses` say when a request is due, `template` and `request` what is sent, `http1` and `expect` what an answer is and
-//!   whether it is good. `record`, `settled`, `ledger`, `silence` and `histogram` count. `script` and `tally` are the misbehaving
+//!   `pace` and `pauses` say when a request is due, `template`, `slots`, `data` and `request` what is sent, and `kept` what is kept of
+//!   answers for later requests. `http1` and `expect` are what an answer is and whether it is good: by its `headers`, by a `table`, or by
+//!   a `rule`, against which `judge` holds the `json` of a body. `record`, `settled`, `ledger`, `silence` and `histogram` count. `script` and `tally` are the misbehaving
 //!   server's part, `analytic` is that of `fairload qualify`.
 //! - `load`: the load loop. `worker`, `exchange` and `turns` are one thread, which has its `connections`, `timing` and `counting`. `run`
 //!   is the controller that moves all threads through the phases and turns of a measurement, `gathering` puts together what they tell,

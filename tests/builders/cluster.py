@@ -6,10 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from builders import waiting
-from builders.paths import ROOT
 from fairground.postgres import Database
 
-CONTRACT = ROOT / "contract"
 SCALE = 1
 PATIENCE_S = 30.0
 

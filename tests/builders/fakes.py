@@ -170,7 +170,9 @@ class FakeStack:
     """A stack of which only its id and what it skips are looked at."""
 
     id: str
-    server: Any = field(default_factory=lambda: SimpleNamespace(skip={}, folder=Path(__file__).parent))
+    server: Any = field(
+        default_factory=lambda: SimpleNamespace(skip={}, folder=Path(__file__).parent, names=lambda scale: {}, port=None)
+    )
 
 
 class FakeWatch:
@@ -274,11 +276,8 @@ class FakeContract:
     def select(self, *_: object, **__: object) -> tuple[()]:
         return ()
 
-    def facts_from(self, _: object) -> None:
-        """There are none."""
-
-    def run(self, _: Sequence[object], *, port: int, **__: object) -> Report:
-        label = self._world.label_at(port)
+    def run(self, _: Sequence[object], *, address: tuple[str, int], **__: object) -> Report:
+        label = self._world.label_at(address[1])
         self._world.does(label, "verify")
         wrong = Finding("case:one", Severity.REJECT, "one case: it is wrong")
         return Report((wrong,) if self._world.servers[label].wrong_case else ())
@@ -335,6 +334,10 @@ class FakeDatabase:
     def alter(self, statements: Sequence[str]) -> None:
         for statement in statements:
             self._world.does(self.name, statement)
+
+    def probe(self, statement: str) -> list[tuple[int]]:
+        """As `query`."""
+        return self.query(statement)
 
     def query(self, _: str) -> list[tuple[int]]:
         """How many rows there are; an error where it is gone, once the server was loaded."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from builders.paths import ROOT
+from builders.contracts import SEEDS
 from fairground.generators.slots import Templates
 from fairground.generators.tool import ToolJob
-from fairground.inputs import manifest
+from fairground.inputs import workload_files
 from fairground.model import Load
 
-WORKLOADS = {one.id: manifest.render(one, 1) for one in manifest.load_workloads(ROOT / "workloads")}
+WORKLOADS = {one.id: workload_files.render(one, 1) for one in workload_files.load_workloads(SEEDS)}
 
 
 def job(workload: str = "ping", folder: Path = Path(), **load: Any) -> ToolJob:

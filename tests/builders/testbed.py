@@ -14,6 +14,7 @@ from fairground.host import build
 from fairground.host.build import BuiltServer, Unavailable
 from fairground.lab import preparation, setup
 from fairground.model import Server
+from fairground.model.contract import ContractData
 
 
 class FakeServer:
@@ -24,9 +25,9 @@ class FakeServer:
     def __init__(self, version: int | None, note: Callable[[str], None]) -> None:
         self.number, self._note = version or 18, note
 
-    def prepare(self, scale: int) -> None:
+    def prepare(self, data: ContractData) -> None:
         """Make nothing."""
-        self._note(f"data of scale {scale} on {self.number}")
+        self._note(f"data of scale {data.scale} on {self.number}")
 
     def version(self) -> str:
         return f"{self.number}.1"

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from builders.paths import ROOT, TESTS
-from fairground.inputs import manifest
+from builders.contracts import CONTRACTS, EVERY_WORKLOAD
+from builders.paths import TESTS
+from fairground.inputs import manifest, workload_files
 from fairground.measure import Bench
 from fairground.model import CellSettings, Finding, Load, Severity, Stack
 from fairground.run.rounds import ARMS_AT_ONCE
@@ -20,9 +21,9 @@ Row = Mapping[str, Any]
 
 ZOO = TESTS / "zoo"
 EXPECTED: Mapping[str, list[dict[str, Any]]] = tomllib.loads((ZOO / "expected.toml").read_text())
-SERVERS = manifest.load_servers(ZOO)
+SERVERS = manifest.load_servers(ZOO, CONTRACTS)
 SCALE = 1
-WORKLOADS = {one.id: manifest.render(one, SCALE) for one in manifest.load_workloads(ROOT / "workloads")}
+WORKLOADS = {one.id: workload_files.render(one, SCALE) for one in EVERY_WORKLOAD}
 HEALTHY = "healthy:asyncio"
 WITH_A_HEALTHY_ONE = {row["workload"] for row in EXPECTED["trial"] if row["stack"] == HEALTHY}
 ALONE = ("ready", "connections", "strays")

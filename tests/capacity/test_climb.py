@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 
 from builders.benches import bench_on
+from builders.contracts import CONTRACTS, SEEDS
 from builders.expected import OF_THE_MACHINE
 from builders.paths import ROOT
 from builders.steps import step
@@ -18,7 +19,7 @@ from fairground.capacity import drive, objective
 from fairground.capacity.drive import Climb, Up
 from fairground.capacity.search import Capacity, Goal, Pace
 from fairground.host import Keeper
-from fairground.inputs import manifest
+from fairground.inputs import manifest, workload_files
 from fairground.judge import validity
 from fairground.judge.clocks import with_cpu
 from fairground.model import Cell, CellSettings, Finding, LabError, Load, Topology
@@ -99,10 +100,10 @@ def made(keeper: Keeper, database: Database, tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(validity, "findings", quiet)
     monkeypatch.setattr(drive, "CURVE_PASSES", 1)
     bench = bench_on(keeper, database)
-    workloads = {one.id: manifest.render(one, 1) for one in manifest.load_workloads(ROOT / "workloads")}
+    workloads = {one.id: workload_files.render(one, 1) for one in workload_files.load_workloads(SEEDS)}
 
     def make(animal: str, workload: str, slo: str = "p50<900ms,errors<50%", pace: Pace = PACE, budget_s: float = 120) -> Climb:
-        (stack,) = manifest.find_stack(manifest.load_servers(ROOT / "tests" / "zoo"), animal)
+        (stack,) = manifest.find_stack(manifest.load_servers(ROOT / "tests" / "zoo", CONTRACTS), animal)
         load = Load(200, model="open", timeout_ms=2000)
         cell = Cell(stack.id, workload, Topology(), load, CellSettings(workers=1, pool_size=8, scale=1))
         return Climb(bench, cell, stack, workloads[workload], objective.parse(slo), pace, budget_s, tmp_path, 7)

@@ -10,19 +10,20 @@ from fnmatch import fnmatchcase
 
 import pytest
 
+from builders.contracts import CONTRACTS, SEEDS
 from builders.paths import ROOT
 from fairground.claims import judgement, statement, tables
 from fairground.claims.judgement import SAME, ClaimJudgement, ClaimVerdict
 from fairground.claims.statement import Statement, Term
 from fairground.claims.tables import TableReading
-from fairground.inputs import manifest
+from fairground.inputs import manifest, workload_files
 from fairground.model import Claim, Suite, Trial, Verdict
 from fairground.run import plan
 from report.fixture import run
 
 REPLICATIONS = ("apostol", "lookup", "pgbench-tx", "transfer", "users")
-SERVERS = manifest.load_servers(ROOT / "servers")
-WORKLOADS = manifest.load_workloads(ROOT / "workloads")
+SERVERS = manifest.load_servers(ROOT / "servers", CONTRACTS)
+WORKLOADS = workload_files.load_workloads(SEEDS)
 PATTERN = run(1).trials[0]
 SUPERLATIVE = re.compile(r"\b(fastest|slowest|lowest|highest|upper bound)\b")
 

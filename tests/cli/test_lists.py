@@ -10,6 +10,7 @@ import pytest
 from builders.stored import written
 from cli.command import ROOT, Run, document, stored
 from fairground import records
+from fairground.lab.places import Places
 from fairground.model import Ending
 from fairground.model.record import RecordKind
 from report.fixture import six_blocks
@@ -36,7 +37,7 @@ def test_report_tells_machines_what_the_page_says(lab: Run, tmp_path: Path) -> N
 
 def test_list_of_workloads(fairground: Run) -> None:
     """`list workloads --json` is JSON with one object for each workload file; the plain list has one line for each."""
-    ids = sorted(path.stem for path in (ROOT / "workloads").glob("*.toml"))
+    ids = [one.id for one in Places().workloads()]
     rows = document(fairground("list", "workloads", "--json"))["workloads"]
     assert [row["id"] for row in rows] == ids
     assert all(set(row) == {"id", "title", "why", "request"} for row in rows)

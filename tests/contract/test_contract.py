@@ -6,24 +6,23 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
+from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from builders.paths import ROOT
-from fairground import contract
+from builders.contracts import CASES, SEEDS
+from fairground import contract, postgres
 from fairground.contract import procedures
 from fairground.contract.case import CaseKind, Expect, Request
-from fairground.contract.facts import iso_milliseconds
-from fairground.contract.judge import problem, quote_bytes
+from fairground.contract.expected import quote_bytes
+from fairground.contract.judge import AnswerJudge, header_problem, problem
 from fairground.contract.wire import HttpAnswer
 from fairground.model import Finding, LabError, Severity
-from reference import FACTS, FAULTS, Database, ReferenceStage, Server
+from reference import FAULTS, Database, ReferenceStage, Server
+from reference.rows import USER_KEYS, caesar, expected_users, iso_milliseconds
 
-CASES = contract.load(ROOT / "contract" / "cases")
 BY_ID = {case.id: case for case in CASES}
 URL_CASES = [case.id for case in CASES if case.kind is not CaseKind.PROCEDURE]
 PROCEDURES = [case.id for case in CASES if case.kind is CaseKind.PROCEDURE]
@@ -49,7 +48,7 @@ def tried(case_id: str, *faults: str, timeout_s: float = HASTY_S) -> Finding:
     stage = ReferenceStage(database, faults)
     host, port = stage.start(contract.ProcedureSettings(pool_size=10))
     case = replace(BY_ID[case_id], timeout_s=timeout_s)
-    report = contract.run([case], host=host, port=port, facts=FACTS, probe=database.run, stage=stage)
+    report = contract.run([case], address=(host, port), contract=SEEDS, probe=database.probe, stage=stage)
     stage.server.stop()
     (finding,) = report.findings
     return finding
@@ -63,7 +62,7 @@ def tried(case_id: str, *faults: str, timeout_s: float = HASTY_S) -> Finding:
 def test_right_server_passes(case_id: str, healthy: tuple[Server, Database]) -> None:
     """Every case that needs but a URL passes on the reference server."""
     server, database = healthy
-    report = contract.run(CASES, host="127.0.0.1", port=server.port, facts=FACTS, probe=database.run, only=[case_id])
+    report = contract.run(CASES, address=("127.0.0.1", server.port), contract=SEEDS, probe=database.probe, only=[case_id])
     assert [(finding.severity, finding.sentence) for finding in report.findings] == [(Severity.NOTE, BY_ID[case_id].title)]
 
 
@@ -100,36 +99,39 @@ ONE_USER = {"id": 1, "name": "Ann", "active": True}
 
 
 def judged(body: bytes, expect: Expect, kind: str = "application/json; charset=utf-8", status: int = 200) -> str | None:
-    """What is wrong with an answer when the right users are one, and account 7 is the same."""
-    facts = contract.KnownData(users=[ONE_USER], accounts={"7": ONE_USER}, clock_offset_s=1000)
-    return problem(
-        HttpAnswer(status, "1.1", (("content-type", kind), ("content-length", str(len(body)))), body), GET, expect, facts
-    )
+    """What is wrong with an answer when the database says that the right one is a user, or a list of her."""
+
+    def probe(sql: str, values: object = None) -> list[tuple[object, ...]]:
+        return [([ONE_USER],)] if sql == MANY else [(ONE_USER,)]
+
+    answer = HttpAnswer(status, "1.1", (("content-type", kind), ("content-length", str(len(body)))), body)
+    return problem(answer, GET, expect, AnswerJudge(SEEDS, probe))
 
 
+MANY, ONE = "SELECT many", "SELECT one"
 BODIES = [
-    (b'[{"active":true,"name":"Ann","id":1}]', "users", None),
-    (b'{"id":1,"name":"A\\u006en","active":true}', "account:7", None),
-    (b"[]", "users", "the body has 0 elements, expected 1"),
-    (b'[{"id":1,"name":"Ann","active":true},{}]', "users", "2 elements"),
-    (b'[{"id":1,"name":"Ann"}]', "users", "has the keys id, name; expected id, name, active"),
-    (b'[{"id":1,"name":"Ann","active":true,"x":0}]', "users", "has the keys"),
-    (b'[{"id":"1","name":"Ann","active":true}]', "users", "`id` in element 0 of the body"),
-    (b'[{"id":1.0,"name":"Ann","active":true}]', "users", "is `1.0`, expected `1`"),
-    (b'[{"id":true,"name":"Ann","active":true}]', "users", "is `true`, expected `1`"),
-    (b'[{"id":1,"name":"Ann","active":1}]', "users", "is `1`, expected `true`"),
-    (b'[{"id":1,"id":1,"name":"Ann","active":true}]', "users", "a key occurs twice"),
-    (b'[{"id":NaN,"name":"Ann","active":true}]', "users", "`NaN` is not JSON"),
-    (b'[{"id":1,"name":"\xff","active":true}]', "users", "is not JSON"),
-    (b'{"users":[]}', "users", "the body is"),
-    (b"null", "account:7", "the body is `null`"),
+    (b'[{"active":true,"name":"Ann","id":1}]', MANY, None),
+    (b'{"id":1,"name":"A\\u006en","active":true}', ONE, None),
+    (b"[]", MANY, "the body has 0 elements, expected 1"),
+    (b'[{"id":1,"name":"Ann","active":true},{}]', MANY, "2 elements"),
+    (b'[{"id":1,"name":"Ann"}]', MANY, "has the keys id, name; expected id, name, active"),
+    (b'[{"id":1,"name":"Ann","active":true,"x":0}]', MANY, "has the keys"),
+    (b'[{"id":"1","name":"Ann","active":true}]', MANY, "`id` in element 0 of the body"),
+    (b'[{"id":1.0,"name":"Ann","active":true}]', MANY, "is `1.0`, expected `1`"),
+    (b'[{"id":true,"name":"Ann","active":true}]', MANY, "is `true`, expected `1`"),
+    (b'[{"id":1,"name":"Ann","active":1}]', MANY, "is `1`, expected `true`"),
+    (b'[{"id":1,"id":1,"name":"Ann","active":true}]', MANY, "a key occurs twice"),
+    (b'[{"id":NaN,"name":"Ann","active":true}]', MANY, "`NaN` is not JSON"),
+    (b'[{"id":1,"name":"\xff","active":true}]', MANY, "is not JSON"),
+    (b'{"users":[]}', MANY, "the body is"),
+    (b"null", ONE, "the body is `null`"),
 ]
 
 
-@pytest.mark.parametrize(("body", "answer", "wrong"), BODIES)
-def test_body_against_facts(body: bytes, answer: str, wrong: str | None) -> None:
-    """A JSON body is right when it equals the facts, types included, whatever its spacing and key order."""
-    found = judged(body, Expect((200,), answer=answer))
+@pytest.mark.parametrize(("body", "statement", "wrong"), BODIES)
+def test_body_against_the_database(body: bytes, statement: str, wrong: str | None) -> None:
+    """A JSON body is right when it equals what the database says, types included, whatever its spacing and key order."""
+    found = judged(body, Expect((200,), body={"json": {"sql": statement}}))
     assert found is None if wrong is None else found is not None and wrong in found
 
 
@@ -137,7 +139,7 @@ def test_body_against_facts(body: bytes, answer: str, wrong: str | None) -> None
                                              (b'{"ok":false}', False), (b'{"ok":0,"message":"no"}', False),
                                              (b'{"ok":false,"message":null}', False), (b'[false,"no"]', False)])  # fmt: skip
 def test_error_object(body: bytes, right: bool) -> None:
-    """An error is an object with `ok` false and a text as `message`, unless the framework's own error will do."""
+    """An error is as the contract says, unless the framework's own error will do."""
     assert (judged(body, Expect((400,)), status=400) is None) is right
     assert judged(body, Expect((400,), own_error=True), kind="text/html", status=400) is None
 
@@ -146,17 +148,40 @@ def test_own_error_may_end_with_its_connection() -> None:
     """Only a framework's own error may have neither a length nor chunks without saying that it closes the connection."""
     bare = HttpAnswer(400, "1.1", (), b"")
     says = "so its end cannot be known"
-    assert problem(bare, GET, Expect((400,), own_error=True), FACTS) is None
-    assert says in (problem(bare, GET, Expect((400,)), FACTS) or "")
-    assert says in (problem(replace(bare, status=200), GET, Expect((200,), own_error=True), FACTS) or "")
+    assert problem(bare, GET, Expect((400,), own_error=True), AnswerJudge(SEEDS)) is None
+    assert says in (problem(bare, GET, Expect((400,)), AnswerJudge(SEEDS)) or "")
+    assert says in (problem(replace(bare, status=200), GET, Expect((200,), own_error=True), AnswerJudge(SEEDS)) or "")
 
 
-def test_database_clock_counts() -> None:
-    """The database's time is judged by its own clock, the server's by the lab's."""
-    now_s = int(datetime.now(UTC).timestamp())
-    assert judged(b'{"serverTime" : %d}' % (now_s + 1000), Expect((200,), answer="db-time")) is None
-    assert "off by" in (judged(b'{"serverTime" : %d}' % now_s, Expect((200,), answer="db-time")) or "")
-    assert judged(b'{"serverTime":%d}' % now_s, Expect((200,), answer="time")) is None
+def test_an_answer_is_confirmed_by_the_database() -> None:
+    """A statement gets the answer as JSON, and what earlier answers said; where it is not true, the answer is wrong."""
+    asked: list[tuple[str, object]] = []
+
+    def probe(sql: str, values: object = None) -> list[tuple[object, ...]]:
+        asked.append((sql, values))
+        return [("7" in str(values),)]
+
+    expect = Expect((200,), holds="SELECT (:answer->>'id')::int = :id AND 5 % 2 = 1")
+    known = AnswerJudge(SEEDS, probe, {"id": "7", "unused": "1"})
+    answer = HttpAnswer(200, "1.1", (("content-type", "application/json; charset=utf-8"), ("content-length", "8")), b'{"id": 7}')
+    assert problem(answer, GET, expect, known) is None
+    assert asked == [("SELECT ((%(answer)s::jsonb)->>'id')::int = %(id)s AND 5 %% 2 = 1", {"id": "7", "answer": '{"id": 7}'})]
+    found = problem(replace(answer, body=b'{"id": 8}'), GET, expect, replace(known, sent={"id": "9"}))
+    assert found is not None and "the database says otherwise" in found
+    assert "is not JSON" in (problem(replace(answer, body=b"seven"), GET, expect, known) or "")
+
+
+@pytest.mark.parametrize(("rule", "value", "wrong"), [
+    ("text", "nginx", None), ("text", None, "has no header"), ("text", " ", "is empty"), ("absent", "x", "must not have"),
+    ({"equals": "miss"}, "miss", None), ({"equals": "miss"}, "hit", "is `hit`, expected miss"),
+    ({"one_of": ["1", "2"]}, "3", "expected 1 or 2"), ("now", "Thu, 01 Jan 1970 00:00:00 GMT", "s old"),
+    ("now", "yesterday", "no date of HTTP"), ("now", "now", None),
+])  # fmt: skip
+def test_headers(rule: object, value: str | None, wrong: str | None) -> None:
+    """A header is right by its rule: any text, the time now, one of some texts, or none at all."""
+    told = format_datetime(datetime.now(UTC), usegmt=True) if value == "now" else value
+    found = header_problem("x-it", told, rule)
+    assert found is None if wrong is None else found is not None and wrong in found
 
 
 def test_sentences_are_escaped_and_short() -> None:
@@ -165,41 +190,24 @@ def test_sentences_are_escaped_and_short() -> None:
     assert text.startswith(r"`\x1b[31m\r\n'\xe9\\xff") and text.endswith("bytes more") and len(text) < 200
 
 
-# ---------------------------------------------------------------- facts
+# ---------------------------------------------------------------- the statements of the contract
 
 
-@given(st.text())
-def test_caesar_comes_back(text: str) -> None:
-    """Rotating by 14 and then by 12 gives the text back, and other characters than A–Z and a–z never change."""
-    once = contract.caesar(text)
-    assert contract.caesar(once, 12) == text
-    assert all(a == b for a, b in zip(text, once, strict=True) if not (a.isascii() and a.isalpha()))
-    assert all(a.isupper() == b.isupper() and a != b for a, b in zip(text, once, strict=True) if a.isascii() and a.isalpha())
+@pytest.mark.live
+def test_statements_say_what_the_oracle_says(database: postgres.Database) -> None:
+    """The list of users by the contract's SQL is the one that Python makes of the rows, cipher and dates included."""
+    database.reset(SEEDS.data(1))
+    ((said,),) = database.probe(SEEDS.statement("users.sql"))
+    rows = database.query("SELECT id, username, name, sex, address, mail, birthdate FROM users ORDER BY id")
+    assert said == [
+        dict(zip(USER_KEYS, (*row[:4], caesar(row[4]), row[5], iso_milliseconds(row[6])), strict=True)) for row in rows
+    ]
+    assert said[0]["birthdate"] == "1956-01-09T00:00:00.000Z" and len(said) == 100
 
 
 def test_caesar_by_example() -> None:
     """Letters move by 14 inside their case."""
-    assert contract.caesar("Az-Ma, 1 Åé") == "On-Ao, 1 Åé"
-
-
-def test_times_are_utc_with_milliseconds() -> None:
-    """Whatever the zone of the row, the text is UTC with three digits."""
-    assert iso_milliseconds(datetime(1956, 1, 9, 1, 30, tzinfo=timezone(timedelta(hours=1)))) == "1956-01-09T00:30:00.000Z"
-
-
-def test_facts_are_read_from_the_database() -> None:
-    """Users are ciphered, accounts keyed by id, and the clock's distance measured."""
-    born, account = datetime(1956, 1, 9, tzinfo=UTC), ("100000001", "n", "e", "p", "c", 5, True, "t", "r", "x")
-
-    def probe(sql: str) -> list[tuple[object, ...]]:
-        if "FROM users" in sql:
-            return [(1, "u", "n", "F", "Abc 1", "m", born)]
-        return [account] if "FROM accounts" in sql else [(datetime.now(UTC).timestamp() + 60,)]
-
-    facts = contract.facts_from(probe)
-    assert json.dumps(facts.users[0]["address"]) == '"Opq 1"' and facts.users[0]["birthdate"] == "1956-01-09T00:00:00.000Z"
-    assert facts.accounts["100000001"]["balance_cents"] == 5
-    assert 59 < facts.clock_offset_s < 61
+    assert caesar("Az-Ma, 1 Åé") == "On-Ao, 1 Åé"
 
 
 # ---------------------------------------------------------------- running
@@ -213,15 +221,15 @@ def test_bodies_are_handed_on(healthy: tuple[Server, Database]) -> None:
         replace(BY_ID["db-ping"], id="wrong", steps=BY_ID["ping"].steps[:1] + BY_ID["unknown-path"].steps[:1]),
     ]
     cases[1] = replace(cases[1], steps=(replace(cases[1].steps[1], expect=Expect((200,))),))
-    report = contract.run(cases, host="127.0.0.1", port=server.port, facts=FACTS, probe=database.run)
-    assert set(report.bodies) == {"users"} and json.loads(report.bodies["users"]) == list(FACTS.users)
+    report = contract.run(cases, address=("127.0.0.1", server.port), contract=SEEDS, probe=database.probe)
+    assert set(report.bodies) == {"users"} and json.loads(report.bodies["users"]) == expected_users()
     assert not report.passed
 
 
 def test_nothing_listens() -> None:
     """A server that is not there is a finding for each case."""
     report = contract.run(
-        [BY_ID["ping"], BY_ID["pipeline"], BY_ID["hang-up"], BY_ID["split-ping"]], host="127.0.0.1", port=1, facts=FACTS
+        [BY_ID["ping"], BY_ID["pipeline"], BY_ID["hang-up"], BY_ID["split-ping"]], address=("127.0.0.1", 1), contract=SEEDS
     )
     assert [finding.severity for finding in report.findings] == [Severity.REJECT] * 4
     assert all("could not connect" in finding.sentence for finding in report.findings)
@@ -231,7 +239,7 @@ def test_skipped_and_untried() -> None:
     """A case is skipped when all its workloads are; without a stage or a probe it is untried, which is not passed over."""
     cases = [BY_ID[name] for name in ("tx", "db-wrong-method", "transfer", "terminates")]
     skip = {"tx": "static files only", "transfer": "no database"}
-    report = contract.run(cases, host="127.0.0.1", port=1, facts=FACTS, skip=skip)
+    report = contract.run(cases, address=("127.0.0.1", 1), contract=SEEDS, skip=skip)
     by_id = {finding.id: finding for finding in report.findings}
     assert by_id["case:tx"].sentence == "skipped: static files only"
     assert by_id["case:db-wrong-method"].severity is Severity.REJECT
@@ -245,7 +253,7 @@ def test_stage_that_cannot_start() -> None:
         def start(self, settings: contract.ProcedureSettings) -> tuple[str, int]:
             raise LabError("the server was not ready within 10 s")
 
-    report = contract.run([BY_ID["terminates"]], host="127.0.0.1", port=1, facts=FACTS, stage=Broken(Database()))
+    report = contract.run([BY_ID["terminates"]], address=("127.0.0.1", 1), contract=SEEDS, stage=Broken(Database()))
     assert report.findings[0].sentence.endswith("could not be carried out: the server was not ready within 10 s")
 
 
@@ -265,7 +273,7 @@ def test_a_procedure_meets_no_server_that_failed() -> None:
     stage = Noted(database := Database(), ["spaces"])
     host, port = stage.start(contract.ProcedureSettings(pool_size=10))
     cases = [BY_ID[name] for name in ("ping", "ready", "debit-first", "hang-up-in-transaction")]
-    report = contract.run(cases, host=host, port=port, facts=FACTS, probe=database.run, stage=stage)
+    report = contract.run(cases, address=(host, port), contract=SEEDS, probe=database.probe, stage=stage)
     stage.server.stop()
     assert [finding.severity for finding in report.findings] == [Severity.REJECT] + [Severity.NOTE] * 3
     assert told == ["start", "stop", "start", "start"]
@@ -274,7 +282,7 @@ def test_a_procedure_meets_no_server_that_failed() -> None:
 def test_unknown_case_is_an_error() -> None:
     """Asking for a case that is not there names those that are."""
     with pytest.raises(LabError, match="unknown case `pong`") as caught:
-        contract.run(CASES, host="127.0.0.1", port=1, facts=FACTS, only=["pong"])
+        contract.run(CASES, address=("127.0.0.1", 1), contract=SEEDS, only=["pong"])
     assert "ping" in (caught.value.hint or "")
 
 
@@ -292,7 +300,7 @@ def test_quick_cases(workload: str) -> None:
 
 def test_documents_agree_on_the_routes() -> None:
     """The README's table, the OpenAPI document and the cases' good answers name the same routes."""
-    folder = ROOT / "contract"
+    folder = SEEDS.folder
     table = set(re.findall(r"^\| `(?:GET|POST) (/[a-z/]+)", (folder / "README.md").read_text(), re.MULTILINE))
     described = set(re.findall(r"^  (/[a-z/]+):$", (folder / "openapi.yaml").read_text(), re.MULTILINE))
     good = [step.request for case in CASES for step in case.steps if step.expect.statuses in ((200,), (204,))]
@@ -300,6 +308,7 @@ def test_documents_agree_on_the_routes() -> None:
 
 
 A = "[[case]]\nid='a'\ntitle='t'\n"
+DISTURBED = "[disturbance]\nblock = { request = 'GET /' }\nrows = ['SELECT 1']\n"
 MISTAKES = [
     (A + "requets=['GET /']", "unknown key `requets`", "did you mean `requests`?"),
     ("[[cases]]\nid='a'", "unknown key `cases`", "did you mean `case`?"),
@@ -318,7 +327,11 @@ MISTAKES = [
     (A + "kind='procedure'", "case `a` has no `procedure`", "known procedures: answers"),
     (A + "procedure='explode'", "`case[0].procedure` is `explode`", "known procedures: "),
     (A + "kind='split'\nrequests=['GET /','GET /b']", "has not one request", "a case for each"),
-    (A + "request='GET /'\n[case.expect]\nanswer='user'", "`case[0].expect.answer` is `user`", "did you mean `users`?"),
+    (A + "request='GET /'\n[case.expect]\nbody.jsn={}", "`case[0].expect.body` is unclear (it needs one of", "the grammar"),
+    (A + "request='GET /'\n[case.expect]\nbody.object.id='int'", "`id` in the rule is `int`, and the kinds are text", "grammar"),
+    (A + "request='GET /'\n[case.expect]\nmatches='('", "`case[0].expect.matches` is no pattern", "correct it"),
+    (A + "procedure='deadlock'", "case `a` needs `disturbance.block`, which is missing", "[disturbance]"),
+    (DISTURBED + A + "procedure='deadlock'", "case `a` needs two statements in `disturbance.rows`", "one for each row"),
     (A + "request='GET /'\n[case.settings]\npool=1", "unknown key `pool` in", "did you mean `pool_size`?"),
     (A + "request='GET /'\n[case.database]\n'SELECT 1'='x'", "is a text, not a whole number, in", "write a whole number"),
     (A + "request='GET /'\n" + A + "request='GET /'", "case id `a` occurs twice", "of its own"),
@@ -330,12 +343,13 @@ MISTAKES = [
 @pytest.mark.parametrize(("text", "message", "hint"), MISTAKES, ids=[message for _, message, _ in MISTAKES])
 def test_mistake_in_a_file(tmp_path: Path, text: str, message: str, hint: str) -> None:
     """A mistake in a case's file is named with file, line and key, and a hint that mends it."""
-    (tmp_path / "x.toml").write_text(text)
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "cases" / "x.toml").write_text(text)
     with pytest.raises(LabError) as caught:
-        contract.load(tmp_path)
+        contract.load(replace(SEEDS, folder=tmp_path))
     told = caught.value.message
-    assert f"`{tmp_path.name}/x.toml`" in told or told.startswith(f"{tmp_path}: ")
-    assert ", line " in told or "TOML" in told or told.startswith(f"{tmp_path}: ")
+    assert f"`{tmp_path.name}/cases/x.toml`" in told or told.startswith(f"{tmp_path}/cases: ")
+    assert ", line " in told or "TOML" in told or told.startswith(f"{tmp_path}/cases: ")
     assert message in caught.value.message
     assert hint in (caught.value.hint or "")
 
@@ -348,9 +362,7 @@ def test_what_the_stage_cannot_do_is_not_tried() -> None:
             raise contract.NotStaged("the lab does not restart a given database")
 
     case = next(case for case in CASES if case.id == "database-restarts")
-    report = contract.run(
-        [case], host="127.0.0.1", port=1, facts=contract.KnownData((), {}), probe=lambda sql: [(0,)], stage=Bound()
-    )  # type: ignore[arg-type]
+    report = contract.run([case], address=("127.0.0.1", 1), contract=SEEDS, probe=lambda sql, values=None: [(0,)], stage=Bound())  # type: ignore[arg-type]
     (finding,) = report.findings
     assert (finding.severity, finding.sentence) == (Severity.WARN, "not tried: the lab does not restart a given database")
     assert report.passed

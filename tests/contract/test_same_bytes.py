@@ -6,19 +6,21 @@ import json
 import socket
 import subprocess
 import threading
+from dataclasses import replace
 
 import pytest
 
-from builders.paths import ENGINE, ROOT
+from builders.contracts import SEEDS
+from builders.paths import ENGINE
 from fairground import contract
 from fairground.generators import engine
 from fairground.host.network import wait_ready
-from fairground.inputs import manifest
+from fairground.inputs import workload_files
 from fairground.model import Load, Workload
 from fairground.model.wire import request_bytes
 
-WORKLOADS = {one.id: manifest.render(one, 1) for one in manifest.load_workloads(ROOT / "workloads")}
-CASES = contract.load(ROOT / "contract" / "cases")
+WORKLOADS = {one.id: workload_files.render(one, 1) for one in workload_files.load_workloads(SEEDS)}
+CASES = contract.load(SEEDS)
 
 
 def form(request: bytes) -> list[str]:
@@ -64,7 +66,8 @@ def _loads(workload: Workload) -> bytes:
     """The first request that the load engine sends of a workload."""
     there = Listener()
     load = Load(connections=1, window_s=0.1, timeout_ms=100)
-    plan = engine.plan(workload, load, "127.0.0.1", there.port, 7, {"users": "[]"})
+    asked = replace(workload, expect=replace(workload.expect, body=None))
+    plan = engine.plan(asked, load, "127.0.0.1", there.port, 7, {})
     plan["load"] = {**plan["load"], "warmup_s": 0}  # type: ignore[dict-item]
     child = subprocess.Popen((ENGINE, "run", "--plan", "-"), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     assert child.stdin is not None

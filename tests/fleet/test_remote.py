@@ -12,19 +12,20 @@ from typing import Any, cast
 import psutil
 import pytest
 
+from builders.contracts import SEEDS
 from builders.fleet import alive
-from builders.paths import ENGINE, ROOT
+from builders.paths import ENGINE
 from fairground.fleet import alone, borrowed, remote
 from fairground.fleet.borrowed import Distance
 from fairground.fleet.remote import RemoteHost
 from fairground.generators import engine
 from fairground.host import Keeper, Moment, Streams, free_port, listens, machine
-from fairground.inputs import manifest
+from fairground.inputs import workload_files
 from fairground.model import LabError, Load, MachineError, RoleUse
 from fleet.conftest import There
 from fleet.made import host
 
-PING = next(one for one in manifest.load_workloads(ROOT / "workloads") if one.id == "ping")
+PING = next(one for one in workload_files.load_workloads(SEEDS) if one.id == "ping")
 SHAPE = Load(4, window_s=1.0, warmup_min_s=0.5, warmup_max_s=0.5, timeout_ms=2000)
 
 

@@ -10,8 +10,8 @@ import psutil
 import psycopg
 import pytest
 
+from builders.contracts import SEEDS
 from builders.fleet import alive
-from builders.paths import ROOT
 from builders.waiting import eventually
 from fairground.fleet import remote_database
 from fairground.fleet.remote_database import RemoteDatabaseHost
@@ -21,7 +21,6 @@ from fairground.postgres import Database
 from fleet.conftest import There
 from fleet.made import host
 
-CONTRACT = ROOT / "contract"
 TOO_MANY = "too many connections for role"
 
 
@@ -34,8 +33,8 @@ def far(there: There) -> Iterator[RemoteDatabaseHost]:
 
 def started(far: RemoteDatabaseHost) -> Database:
     """A server there, with the data of the smallest scale in the first arm's database."""
-    database = far.start(CONTRACT, Durability.RELAXED, {"work_mem": "8MB"}, None)
-    database.reset(1)
+    database = far.start(Durability.RELAXED, {"work_mem": "8MB"}, None)
+    database.reset(SEEDS.data(1))
     return database
 
 
@@ -81,7 +80,7 @@ def test_what_its_server_logs_comes_here(far: RemoteDatabaseHost) -> None:
 def test_a_setting_that_it_does_not_have(far: RemoteDatabaseHost) -> None:
     """It is refused there in the words of here."""
     with pytest.raises(LabError, match="PostgreSQL has no setting `work_men`") as caught:
-        far.start(CONTRACT, Durability.RELAXED, {"work_men": "8MB"}, None)
+        far.start(Durability.RELAXED, {"work_men": "8MB"}, None)
     assert "did you mean work_mem" in str(caught.value.hint)
 
 
@@ -97,7 +96,7 @@ def test_nothing_stays_when_the_lab_lets_go(there: There) -> None:
     before = servers()
     for _ in range(2):
         with remote_database.database_on(there.client, there.member) as far:
-            passwords.append(far.start(CONTRACT, Durability.RELAXED, {}, None).admin.password)
+            passwords.append(far.start(Durability.RELAXED, {}, None).admin.password)
             assert (theirs := servers() - before)
         deadline = time.monotonic() + 40
         while alive(list(theirs)):

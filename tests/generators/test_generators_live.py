@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from builders.benches import bench_on
+from builders.contracts import CONTRACTS, SEEDS
 from builders.expected import OF_THE_MACHINE
 from builders.paths import ROOT
 from fairground import generators
@@ -21,7 +22,7 @@ from fairground.generators import LoadTask
 from fairground.generators import tool as tools
 from fairground.generators.tool import Installed, Tool, ToolJob, ToolOutput, ToolReport, ToolSession
 from fairground.host import Keeper
-from fairground.inputs import manifest
+from fairground.inputs import manifest, workload_files
 from fairground.judge import answers
 from fairground.lab import setup
 from fairground.lab.places import Places
@@ -29,7 +30,7 @@ from fairground.measure import Bench, run
 from fairground.model import Cell, CellSettings, LabError, Load, Outcomes, PlanSlot, Severity, Topology, Trial, Verdict
 from fairground.postgres import Database
 
-WORKLOADS = {one.id: manifest.render(one, 1) for one in manifest.load_workloads(ROOT / "workloads")}
+WORKLOADS = {one.id: workload_files.render(one, 1) for one in workload_files.load_workloads(SEEDS)}
 MACHINE = OF_THE_MACHINE
 
 pytestmark = pytest.mark.live
@@ -51,7 +52,7 @@ def bench(keeper: Keeper, database: Database) -> Bench:
 
 def trial(bench: Bench, name: str, animal: str, workload: str, folder: Path, **load: Any) -> Trial:
     """A short trial of an animal under a tool."""
-    (stack,) = manifest.find_stack(manifest.load_servers(ROOT / "tests" / "zoo"), animal)
+    (stack,) = manifest.find_stack(manifest.load_servers(ROOT / "tests" / "zoo", CONTRACTS), animal)
     shape = Load(**({"connections": 4, "window_s": 1.0, "warmup_min_s": 1.0, "timeout_ms": 3000, "generator": name} | load))
     cell = Cell(stack.id, workload, Topology(), shape, CellSettings(workers=1, pool_size=8, scale=1))
     generators.check([cell], WORKLOADS)

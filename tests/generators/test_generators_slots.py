@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from builders.paths import ROOT
+from builders.contracts import SEEDS
 from fairground.generators.slots import Templates, javascript, lua
-from fairground.inputs import manifest
+from fairground.inputs import workload_files
 from fairground.model import LabError, Workload
 
-WORKLOADS = {one.id: manifest.render(one, 1) for one in manifest.load_workloads(ROOT / "workloads")}
+WORKLOADS = {one.id: workload_files.render(one, 1) for one in workload_files.load_workloads(SEEDS)}
 
 
 def asking(path: str, body: str | None = None) -> Workload:

@@ -13,10 +13,11 @@ from typer.testing import CliRunner
 
 from builders import facts as made
 from builders import stored
+from builders.contracts import SEEDS
 from builders.paths import ROOT
 from fairground import generators, records
 from fairground.cli.verbs import app
-from fairground.inputs import manifest
+from fairground.inputs import manifest, workload_files
 from fairground.judge import answers, thresholds, validity
 from fairground.lab import cross_check
 from fairground.lab import run as runs
@@ -51,7 +52,7 @@ from fairground.postgres import Database
 from fairground.run import plan
 from fairground.stats import agreement, intervals
 
-TX = next(one for one in manifest.load_workloads(ROOT / "workloads") if one.id == "tx")
+TX = next(one for one in workload_files.load_workloads(SEEDS) if one.id == "tx")
 USE = DatabaseUse(100, 0, 0, 0, None, None, {}, 0)
 
 

@@ -24,10 +24,10 @@ from pathlib import Path
 from fairground import postgres
 from fairground.model import Durability, LabError
 from fairground.host import Keeper
-cache, contract, tree, notes = (Path(word) for word in sys.argv[1:5])
+cache, tree, notes = (Path(word) for word in sys.argv[1:4])
 try:
     with Keeper(os.environ) as keeper:
-        database = postgres.start(keeper, cache, Durability.RELAXED, contract)
+        database = postgres.start(keeper, cache, Durability.RELAXED)
         child = keeper.spawn([sys.executable, "-S", str(tree), str(notes)], role="server", env={})
         while not notes.exists() or len(notes.read_text().splitlines()) < 4:
             time.sleep(0.01)
@@ -58,7 +58,7 @@ def lab(tmp_path: Path, cache: Path) -> Iterator[Lab]:
     tree, notes = tmp_path / "tree.py", tmp_path / "pids"
     tree.write_text(TREE)
     process = subprocess.Popen(
-        [sys.executable, "-c", LAB, str(cache), str(ROOT / "contract"), str(tree), str(notes)],
+        [sys.executable, "-c", LAB, str(cache), str(tree), str(notes)],
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

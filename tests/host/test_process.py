@@ -15,6 +15,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
+from builders.contracts import SEEDS
 from builders.paths import ROOT
 from fairground.host import HostReading, free_port, host_use, listens, netloc, network, server, wait_ready, wait_until_silent
 from fairground.host.strangers import Strangers
@@ -238,13 +239,15 @@ def test_not_ready_when_it_ended() -> None:
 def stack(**env: str) -> Stack:
     """A stack whose variant sets `env`."""
     variant = Variant("plain", "as it comes", env)
-    return Stack(Server("one", "One", "C", "", "", Path("/"), (), (), ("v",), ("s",), {"plain": variant}, {}), variant)
+    return Stack(Server("one", "One", "C", "", "", Path("/"), (), (), ("v",), ("s",), {"plain": variant}, {}, SEEDS), variant)
 
 
 def test_environment_is_the_contracts() -> None:
     """A server gets the contract's variables, PATH, HOME and its variant's, and nothing else of ours."""
     inherited = {"PATH": "/bin", "HOME": "/home/one", "SECRET": "x", "POOL_SIZE": "999", "LANG": "de_DE"}
-    found = server.environment(inherited, stack(DRIVER="two"), CellSettings(), HOST, 18_080, "postgresql://u:p@h:1/d")
+    found = server.environment(
+        inherited, stack(DRIVER="two"), server.values_of(CellSettings(), HOST, 18_080, "postgresql://u:p@h:1/d")
+    )
     assert found == {
         "PATH": "/bin",
         "HOME": "/home/one",
@@ -273,12 +276,26 @@ def test_environment_is_the_contracts() -> None:
 )
 def test_environment_follows_the_settings(settings: CellSettings, name: str, value: str) -> None:
     """Every setting reaches the server; no wait at all is not the same as no limit."""
-    assert server.environment({}, stack(), settings, HOST, 1, "")[name] == value
+    assert server.environment({}, stack(), server.values_of(settings, HOST, 1, ""))[name] == value
 
 
 def test_a_variant_cannot_alter_the_measurement() -> None:
     """What a variant sets never stands in the way of the contract's variables."""
-    assert server.environment({}, stack(WORKERS="64", PORT="1"), CellSettings(), HOST, 18_080, "")["WORKERS"] == "2"
+    assert (
+        server.environment({}, stack(WORKERS="64", PORT="1"), server.values_of(CellSettings(), HOST, 18_080, ""))["WORKERS"]
+        == "2"
+    )
+
+
+def test_a_server_is_told_in_its_own_words() -> None:
+    """A manifest's own environment stands in place of the contract's, and each part of the address has a name."""
+    there = stack()
+    own = {"DB": "host=$database_host port=$database_port user=$database_user dbname=${database_name}", "SECRET": "1"}
+    told = replace(there, server=replace(there.server, environment=own))
+    values = server.values_of(CellSettings(), HOST, 1, "postgresql://u:p%40@h:5/d")
+    found = server.environment({}, told, values)
+    assert found["DB"] == "host=h port=5 user=u dbname=d" and "PORT" not in found and values["database_password"] == "p@"
+    assert not told.server.is_told("pool_size") and there.server.is_told("pool_size")
 
 
 # ---------------------------------------------------------------- the machine

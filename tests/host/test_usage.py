@@ -15,6 +15,7 @@ import psycopg
 import pytest
 
 from builders.children import python
+from builders.contracts import SEEDS
 from builders.waiting import eventually
 from fairground.host import Child, CpuClock, Keeper, RoleMeter, cgroup, counters, surroundings
 from fairground.host.cgroup import Group
@@ -268,7 +269,7 @@ def test_nobody_looked_on() -> None:
 @pytest.mark.live
 def test_strangers_in_the_database_server_are_seen(database: Database) -> None:
     """A statement in another database is a stranger's; an idle session and the lab's own are not. Checkpoints are counted."""
-    database.reset(1)
+    database.reset(SEEDS.data(1))
     address = database.admin
     with (
         psycopg.connect(

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from builders.contracts import CONTRACTS, SEEDS
 from builders.paths import ROOT, TESTS
-from fairground.inputs import manifest, variants
+from fairground.inputs import manifest, workload_files
 from fairground.model import Approach, CellSettings, Durability, LabError, Load, Server, Stack, Tuning
 
 BAD = TESTS / "bad"
-WORKLOADS = tuple(workload.id for workload in manifest.load_workloads(ROOT / "workloads"))
+WORKLOADS = tuple(workload.id for workload in workload_files.load_workloads(SEEDS))
 
 GOOD = """
 title = "Example"
@@ -55,13 +56,13 @@ def said(error: LabError) -> str:
 def read_bad(case: Path, folder: Path) -> None:
     """Read one file of `tests/bad` as what its folder says it is."""
     if case.parent.name == "server":
-        manifest.load_servers(put(folder, "example", case.read_text()), WORKLOADS)
+        manifest.load_servers(put(folder, "example", case.read_text()), CONTRACTS, WORKLOADS)
         return
-    path = folder / f"{case.parent.name}s" / "example.toml"
-    path.parent.mkdir()
+    path = folder / "mine" / f"{case.parent.name}s" / "example.toml"
+    path.parent.mkdir(parents=True)
     path.write_text(case.read_text())
     if case.parent.name == "workload":
-        manifest.load_workloads(path.parent)
+        workload_files.load_workloads(replace(SEEDS, folder=folder / "mine", default="example"))
     else:
         manifest.load_suite(path)
 
@@ -84,7 +85,7 @@ def test_every_bad_file_has_its_sentence() -> None:
 
 def test_manifest_becomes_server(tmp_path: Path) -> None:
     """Every key of a manifest lands in the field of its name."""
-    (server,) = manifest.load_servers(put(tmp_path, "example"), WORKLOADS)
+    (server,) = manifest.load_servers(put(tmp_path, "example"), CONTRACTS, WORKLOADS)
     assert server == Server(
         id="example",
         title="Example",
@@ -98,6 +99,7 @@ def test_manifest_becomes_server(tmp_path: Path) -> None:
         serve=("./server",),
         variants=server.variants,
         skip={"users": "It has no users."},
+        contract=SEEDS,
     )
     assert [(one.name, one.about, one.env) for one in server.variants.values()] == [
         ("plain", "As it is", {}),
@@ -113,7 +115,7 @@ TUNED = (
 def test_variant_says_how_it_is_written(tmp_path: Path) -> None:
     """Approach, tuning and a command of its own are the variant's; another variant is started as the server is."""
     text = GOOD.replace('about = "Otherwise"\napproach = "documented"\n', f'about = "Otherwise"\n{TUNED}')
-    plain, other = manifest.load_servers(put(tmp_path, "example", text))[0].stacks
+    plain, other = manifest.load_servers(put(tmp_path, "example", text), CONTRACTS)[0].stacks
     assert (plain.variant.approach, plain.variant.tuning, plain.serve) == (Approach.DOCUMENTED, (), ("./server",))
     assert (other.variant.approach, other.serve) == (Approach.TUNED, ("./other",))
     assert other.variant.tuning == (Tuning("X=1", "less work", "https://example.org/x"),)
@@ -123,11 +125,11 @@ def test_manifest_of_the_past_need_not_say_it(tmp_path: Path) -> None:
     """In an older revision the approach is unknown; what it says is held to the same rule."""
     folder = put(tmp_path, "example", GOOD.replace('approach = "documented"\n', ""))
     with pytest.raises(LabError, match="does not say its `approach`"):
-        manifest.load_servers(folder)
-    assert {one.variant.approach for one in manifest.load_servers(folder, of_past=True)[0].stacks} == {None}
+        manifest.load_servers(folder, CONTRACTS)
+    assert {one.variant.approach for one in manifest.load_servers(folder, CONTRACTS, of_past=True)[0].stacks} == {None}
     (folder / "example" / "server.toml").write_text(GOOD.replace('"documented"', '"tuned"'))
     with pytest.raises(LabError, match="does not say what is tuned"):
-        manifest.load_servers(folder, of_past=True)
+        manifest.load_servers(folder, CONTRACTS, of_past=True)
 
 
 def test_folders_without_manifest_are_passed_over(tmp_path: Path) -> None:
@@ -136,40 +138,40 @@ def test_folders_without_manifest_are_passed_over(tmp_path: Path) -> None:
     folder = put(tmp_path, "a")
     (folder / "notes").mkdir()
     (folder / "README.md").write_text("about servers")
-    assert [server.id for server in manifest.load_servers(folder)] == ["a", "b"]
+    assert [server.id for server in manifest.load_servers(folder, CONTRACTS)] == ["a", "b"]
 
 
 def test_skip_is_checked_only_when_workloads_are_known(tmp_path: Path) -> None:
     """Without the workloads' ids any skip is taken."""
     folder = put(tmp_path, "example", GOOD.replace("users =", "something-else ="))
-    assert manifest.load_servers(folder)[0].skip == {"something-else": "It has no users."}
+    assert manifest.load_servers(folder, CONTRACTS)[0].skip == {"something-else": "It has no users."}
 
 
 @pytest.mark.parametrize("identity", ["Example", "ex_ample", "ex.ample"])
 def test_folder_name_must_be_an_id(identity: str, tmp_path: Path) -> None:
     """A server's folder is its id, and ids are plain."""
     with pytest.raises(LabError) as raised:
-        manifest.load_servers(put(tmp_path, identity))
+        manifest.load_servers(put(tmp_path, identity), CONTRACTS)
     assert said(raised.value) == (
         f"`{identity}` is not a valid id for a server, in `servers/{identity}/server.toml`\n"
         "hint: name its folder with a-z, 0-9 and - only\n"
     )
 
 
-@pytest.mark.parametrize("name", variants.CONTRACT_ENVIRONMENT)
+@pytest.mark.parametrize("name", SEEDS.environment)
 def test_variant_may_not_set_what_the_lab_sets(name: str, tmp_path: Path) -> None:
     """No variable of the contract can be altered by a manifest."""
     folder = put(tmp_path, "example", GOOD.replace("DRIVER", name))
     with pytest.raises(LabError, match=f"sets `{name}`, which only the lab may set"):
-        manifest.load_servers(folder)
+        manifest.load_servers(folder, CONTRACTS)
 
 
 def test_contract_names_are_those_of_the_contract() -> None:
     """The lab guards exactly the variables that the contract's table of the environment lists."""
-    text = (ROOT / "contract" / "README.md").read_text()
+    text = (SEEDS.folder / "README.md").read_text()
     table = text.split("## Environment")[1].split("## ")[0]
     listed = [name for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)]
-    assert sorted(listed) == sorted(variants.CONTRACT_ENVIRONMENT)
+    assert sorted(listed) == sorted(SEEDS.environment)
 
 
 def test_manifest_that_is_not_text_is_refused(tmp_path: Path) -> None:
@@ -177,22 +179,20 @@ def test_manifest_that_is_not_text_is_refused(tmp_path: Path) -> None:
     folder = put(tmp_path, "example")
     (folder / "example" / "server.toml").write_bytes(b"title = '\xff'")
     with pytest.raises(LabError, match="`servers/example/server.toml` is not UTF-8 text"):
-        manifest.load_servers(folder)
+        manifest.load_servers(folder, CONTRACTS)
 
 
-@pytest.mark.parametrize("reader", [manifest.load_servers, manifest.load_workloads])
-def test_missing_folder_is_refused(reader: object, tmp_path: Path) -> None:
+def test_missing_folder_is_refused(tmp_path: Path) -> None:
     """A folder that is not there is an error, not an empty list."""
-    assert callable(reader)
     with pytest.raises(LabError, match="there is no folder"):
-        reader(tmp_path / "nowhere")
+        manifest.load_servers(tmp_path / "nowhere", CONTRACTS)
 
 
 def test_line_is_found_behind_multiline_text(tmp_path: Path) -> None:
     """What stands inside a multi-line string is no key."""
     text = GOOD.replace('"A server for the tests."', '"""\nserve = 1\n[variants.x]\n"""').replace('["./server"]\n', "3\n")
     with pytest.raises(LabError) as raised:
-        manifest.load_servers(put(tmp_path, "example", text))
+        manifest.load_servers(put(tmp_path, "example", text), CONTRACTS)
     assert raised.value.message.endswith("line 12")
 
 
@@ -202,7 +202,7 @@ def test_line_is_found_behind_multiline_text(tmp_path: Path) -> None:
 def two_servers(tmp_path: Path) -> tuple[Server, ...]:
     """Two servers of two variants each."""
     put(tmp_path, "alpha-http")
-    return manifest.load_servers(put(tmp_path, "beta-http"))
+    return manifest.load_servers(put(tmp_path, "beta-http"), CONTRACTS)
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_lab_has_its_nine_workloads() -> None:
 @pytest.mark.parametrize("identity", WORKLOADS)
 def test_workload_is_explained(identity: str) -> None:
     """Each workload says in two to six sentences why it is there."""
-    workload = next(one for one in manifest.load_workloads(ROOT / "workloads") if one.id == identity)
+    workload = next(one for one in workload_files.load_workloads(SEEDS) if one.id == identity)
     assert 2 <= len(re.findall(r"\.(?:\s|$)", workload.why)) <= 6
     assert workload.uses_database == (workload.limit_sql is not None)
     assert bool(workload.ledger) == workload.audit.writes == bool(workload.audit.ledgers)
@@ -251,22 +251,23 @@ def test_workload_is_explained(identity: str) -> None:
 @pytest.mark.parametrize("identity", WORKLOADS)
 def test_every_ledger_is_audited(identity: str) -> None:
     """What the engine sums is compared with the database, each sum once."""
-    workload = next(one for one in manifest.load_workloads(ROOT / "workloads") if one.id == identity)
+    workload = next(one for one in workload_files.load_workloads(SEEDS) if one.id == identity)
     assert {entry.name for entry in workload.ledger} == {check.name for check in workload.audit.ledgers}
 
 
 def test_file_name_must_be_an_id(tmp_path: Path) -> None:
     """A workload's file is named by its id, and ids are plain."""
-    (tmp_path / "Db_Ping.toml").write_text((ROOT / "workloads" / "db-ping.toml").read_text())
+    (tmp_path / "workloads").mkdir()
+    (tmp_path / "workloads" / "Db_Ping.toml").write_text((SEEDS.folder / "workloads" / "db-ping.toml").read_text())
     with pytest.raises(LabError, match="`Db_Ping` is not a valid id for a workload"):
-        manifest.load_workloads(tmp_path)
+        workload_files.load_workloads(replace(SEEDS, folder=tmp_path))
 
 
 @pytest.mark.parametrize(("scale", "numbers"), [(1, (100_000, 10, 1)), (10, (1_000_000, 100, 10))])
 def test_render_fills_in_the_scale(scale: int, numbers: tuple[int, int, int]) -> None:
     """Bounds of accounts, tellers and branches follow the scale, in the request and in the limit's script."""
-    raw = next(one for one in manifest.load_workloads(ROOT / "workloads") if one.id == "tx")
-    workload = manifest.render(raw, scale)
+    raw = next(one for one in workload_files.load_workloads(SEEDS) if one.id == "tx")
+    workload = workload_files.render(raw, scale)
     accounts, tellers, branches = numbers
     assert workload.path == (
         f"/tx?aid={{int:1..{accounts}}}&tid={{int:1..{tellers}}}&bid={{int:1..{branches}}}&delta={{int:-5000..5000}}"
@@ -281,11 +282,11 @@ def test_render_fills_in_the_scale(scale: int, numbers: tuple[int, int, int]) ->
 
 def test_render_reaches_every_text() -> None:
     """Body and audit are filled in as well as the path."""
-    raw = next(one for one in manifest.load_workloads(ROOT / "workloads") if one.id == "transfer")
+    raw = next(one for one in workload_files.load_workloads(SEEDS) if one.id == "transfer")
     invariant = replace(raw.audit.invariants[0], sql="SELECT $tellers", equals="before + $branches")
     check = replace(raw.audit.ledgers[0], sql="SELECT 1, $accounts")
     audit = replace(raw.audit, invariants=(invariant,), ledgers=(check,))
-    workload = manifest.render(replace(raw, body="$scale", audit=audit), 3)
+    workload = workload_files.render(replace(raw, body="$scale", audit=audit), 3)
     assert workload.body == "3"
     assert workload.audit.invariants[0].sql == "SELECT 30"
     assert workload.audit.invariants[0].equals == "before + 3"
@@ -324,7 +325,7 @@ def test_matrix_names_no_server() -> None:
 def test_demo_names_stacks_and_workloads_that_exist() -> None:
     """The demo names its stacks, since its length is promised; all of them exist. It compares: two blocks and more."""
     suite = manifest.load_suite(ROOT / "suites" / "demo.toml")
-    stacks = {stack.id for server in manifest.load_servers(ROOT / "servers") for stack in server.stacks}
+    stacks = {stack.id for server in manifest.load_servers(ROOT / "servers", CONTRACTS) for stack in server.stacks}
     assert {workload for group in suite.groups for workload in group.workloads} <= set(WORKLOADS)
     assert {stack for group in suite.groups for stack in group.stacks} <= stacks
     assert suite.blocks >= 2

@@ -8,16 +8,17 @@ from typing import Any
 
 import pytest
 
+from builders.contracts import CONTRACTS, SEEDS
 from builders.paths import ROOT
 from fairground import generators
 from fairground.claims import cells, statement
 from fairground.claims.statement import Term
-from fairground.inputs import manifest
+from fairground.inputs import manifest, workload_files
 from fairground.model import LabError, Suite
 from fairground.run import plan
 
-SERVERS = manifest.load_servers(ROOT / "servers")
-WORKLOADS = manifest.load_workloads(ROOT / "workloads")
+SERVERS = manifest.load_servers(ROOT / "servers", CONTRACTS)
+WORKLOADS = workload_files.load_workloads(SEEDS)
 WITH_CLAIMS = [path for path in sorted((ROOT / "suites").glob("*.toml")) if "[[claims]]" in path.read_text()]
 
 
@@ -52,7 +53,7 @@ def test_every_claim_means_one_planned_cell(path: Path, profile: str) -> None:
 @pytest.mark.parametrize("profile", ["quick", "full"])
 def test_generators_can_make_every_load(path: Path, profile: str) -> None:
     """A tool that measures whole seconds, or cannot vary its requests, is asked for nothing else."""
-    workloads = {one.id: manifest.render(one, 10) for one in WORKLOADS}
+    workloads = {one.id: workload_files.render(one, 10) for one in WORKLOADS}
     asked = {(one.cell.load, one.cell.workload) for one in planned(manifest.load_suite(path, profile))}
     refusals = [
         generators.TOOLS[load.generator].refusal(load, workloads[name])

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import facts as made
-from builders.paths import ROOT
-from fairground.inputs import manifest
+from builders.contracts import SEEDS
+from fairground.inputs import workload_files
 from fairground.judge import answers, thresholds
 from fairground.model import (
     AuditLine,
@@ -34,7 +34,7 @@ from fairground.model import (
     Workload,
 )
 
-WORKLOADS = {workload.id: workload for workload in manifest.load_workloads(ROOT / "workloads")}
+WORKLOADS = {workload.id: workload for workload in workload_files.load_workloads(SEEDS)}
 CELL = Cell("one:plain", "tx", Topology(), Load(window_s=10.0), CellSettings(workers=2, pool_size=25))
 OUTCOMES = Outcomes(1000, 0, {}, 0, 0, 0, 0, 0, 0, 0)
 RULES = thresholds.standard().rules

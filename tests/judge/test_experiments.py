@@ -100,10 +100,10 @@ def test_a_full_server_must_lose_what_is_taken_from_it() -> None:
     assert found.direction is Direction.LESS and found.changes[0].planted == experiments.SLOWED
 
 
-def test_deadlocks_have_one_experiment_on_transfer_and_another_elsewhere() -> None:
-    """Rows in one order is another workload, which only `transfer` has."""
-    assert [one.cell.workload for one in made("deadlock").changes] == ["transfer-ordered"]
-    assert [one.label for one in made("deadlock", replace(CELL, workload="tx")).changes] == ["sooner"]
+def test_deadlocks_have_one_experiment_where_there_is_a_twin_and_another_elsewhere() -> None:
+    """Rows in one order is another workload, where the contract has one."""
+    assert [one.cell.workload for one in made("deadlock", twin="in-order").changes] == ["in-order"]
+    assert [one.label for one in made("deadlock").changes] == ["sooner"]
 
 
 @pytest.mark.parametrize(
@@ -149,10 +149,10 @@ def test_other_loads_have_no_experiment(load: Load) -> None:
 
 
 def test_advisory_locks_are_taken_away_and_row_locks_get_more_rows() -> None:
-    """What the samples saw decides which. Transfers have no more rows to get: an experiment with a larger scale changes nothing."""
+    """What the samples saw decides which. Where a larger scale gives no more rows, an experiment with one would change nothing."""
     assert [one.cell.settings.scale for one in made("db-lock", replace(CELL, workload="tx")).changes] == [100]
-    for workload in ("transfer", "transfer-ordered"):
-        assert "a hundred users at any scale" in str(experiment("db-lock", replace(CELL, workload=workload), {}))
+    said = "there are three rows at any scale"
+    assert experiment("db-lock", CELL, {"fixed_rows": said}) == f"{said}, so that there are no more rows to choose from"
     (found,) = EXPERIMENTS[DB_LOCK](CELL, {"waiting_for_advisory_locks": 0.9}).changes  # type: ignore[union-attr]
     assert found.cell == CELL and found.statements[-1].endswith("SET search_path = unlocked, pg_catalog, public")
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from builders.paths import ROOT
-from fairground.inputs import manifest
+from builders.contracts import SEEDS
+from fairground.inputs import workload_files
 from fairground.judge import statements, thresholds
 from fairground.model import AuditLine, DatabaseUse, DatabaseWork, Finding, Outcomes, Result, Severity, StatementWork, TableWork
 
-WORKLOADS = {workload.id: workload for workload in manifest.load_workloads(ROOT / "workloads")}
+WORKLOADS = {workload.id: workload for workload in workload_files.load_workloads(SEEDS)}
 RULES = thresholds.standard().rules
 GOOD = 1000
 LIFE = Outcomes(GOOD, 0, {}, 0, 0, 0, 0, 0, 0, 0)
@@ -128,7 +128,7 @@ def test_tally_is_bounded_and_loses_nothing() -> None:
 
 def test_declared_tables_and_functions_exist() -> None:
     """What the workloads declare is in the contract's schema, and whoever asks the database declares a statement."""
-    schema = (ROOT / "contract" / "schema.sql").read_text()
+    schema = SEEDS.sql["schema"]
     for workload in WORKLOADS.values():
         assert bool(workload.audit.statements) is workload.uses_database
         for name in (*workload.audit.tables, *workload.audit.functions):

@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import pytest
 
+from builders.contracts import SEEDS
 from builders.facts import outcomes, second
 from builders.facts import result as result_of
-from builders.paths import ROOT
 from builders.trials import trial
-from fairground.inputs import manifest
+from fairground.inputs import workload_files
 from fairground.judge import written
 from fairground.judge.written import Probe
 from fairground.model import LedgerRow, Severity
 
-WORKLOAD = next(one for one in manifest.load_workloads(ROOT / "workloads") if one.id == "tx")
+WORKLOAD = next(one for one in workload_files.load_workloads(SEEDS) if one.id == "tx")
 RESULT = trial("a:plain", 1, 1400.0).result
 assert RESULT is not None
 LIFE = RESULT.life or RESULT.window

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 
+from builders.contracts import CONTRACTS
 from builders.paths import ROOT
 from fairground.capacity.service import address
 from fairground.inputs import manifest
@@ -37,10 +38,11 @@ def checkout(tmp_path: Path) -> tuple[Places, Stack]:
     servers = tmp_path / "lab" / "servers"
     shutil.copytree(ROOT / "tests" / "zoo" / "healthy", servers / "healthy")
     shutil.copytree(ROOT / "tests" / "zoo" / "animal", servers / "animal")
+    shutil.copytree(ROOT / "contracts", servers.parent / "contracts")
     for words in (("init", "-q"), ("add", "-A"), ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one")):
         subprocess.run(["git", "-C", str(servers.parent), *words], check=True)
     places = Places(tmp_path / "lab", servers, tmp_path / "results", tmp_path / "cache", {})
-    return places, manifest.find_stack(manifest.load_servers(servers), "healthy")[0]
+    return places, manifest.find_stack(manifest.load_servers(servers, CONTRACTS), "healthy")[0]
 
 
 def test_a_stack_is_checked_out_as_it_was(checkout: tuple[Places, Stack]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from importlib.metadata import FileHash, PackagePath
 from pathlib import Path
 
@@ -41,7 +42,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     data = tmp_path / "site" / "fairground" / "data"
     for name in ("alder", "birch"):
         add_server(data / "servers", name)
-    (data / "workloads").mkdir()
+    shutil.copytree(roots.ROOT / "contracts" / "seeds", data / "contracts" / "seeds")
     (data / "suites").mkdir()
     (data / "suites" / "one.toml").write_text("")
     (tmp_path / "project").mkdir()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from builders.contracts import CONTRACTS
 from builders.paths import ROOT
 from builders.testbed import start_nothing
 from fairground.inputs import manifest
@@ -27,7 +28,7 @@ def inputs(tmp_path: Path) -> Inputs:
 
 def stacks(*names: str) -> list[Stack]:
     """Stacks of the zoo."""
-    known = manifest.load_servers(ZOO)
+    known = manifest.load_servers(ZOO, CONTRACTS)
     return [stack for name in names for stack in manifest.find_stack(known, name)]
 
 

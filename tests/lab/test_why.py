@@ -33,15 +33,15 @@ def test_quotas_and_deadlocks_are_asked_in_long_turns() -> None:
     run = fixture.two_blocks()
     cell, trial = run.plan.slots[0].cell, next(one for one in run.trials if one.database is not None)
     held = replace(cell, settings=replace(cell.settings, cpus=0.3))
-    asked = why.pose("run", held, "throttled", [], 60.0)
+    asked = why.pose("run", held, "throttled", [], 60.0, {})
     assert (asked.turn_s, asked.windows) == (schedule.QUOTA_TURN_S, 1)
     assert {asked.cell.load.window_s, *(one.cell.load.window_s for one in asked.experiment.changes)} == {schedule.QUOTA_TURN_S}
-    refused = why.pose("run", replace(cell, load=replace(cell.load, keep_alive=False)), "backlog", [], 60.0)
+    refused = why.pose("run", replace(cell, load=replace(cell.load, keep_alive=False)), "backlog", [], 60.0, {})
     assert (refused.turn_s, refused.windows) == (schedule.RETRIED_TURN_S, 1)
     assert trial.database is not None
     for deadlocks, turn_s in ((0, schedule.TURN_S), (None, schedule.TURN_S), (9, schedule.DEADLOCK_TURN_S)):
         seen = replace(trial, database=replace(trial.database, deadlocks=deadlocks))
-        asked = why.pose("run", cell, "pool", [trial, seen], 60.0)
+        asked = why.pose("run", cell, "pool", [trial, seen], 60.0, {})
         assert (asked.turn_s, asked.cell.load.window_s) == (turn_s, max(why.WINDOW_S, turn_s))
 
 
@@ -52,7 +52,7 @@ def test_what_a_full_database_loses_is_told_in_cores() -> None:
     assert trial.result is not None and trial.roles["server"].cpu_us is not None
     server = trial.roles["server"].cpu_us / 1e6 / trial.result.window_s
     said = Finding("db-cpu", Severity.NOTE, "its processors are full", {"database_cores": 0.8})
-    (slowed,) = why.pose("run", trial.cell, "db-cpu", [replace(trial, findings=(said,))], 60.0).experiment.changes
+    (slowed,) = why.pose("run", trial.cell, "db-cpu", [replace(trial, findings=(said,))], 60.0, {}).experiment.changes
     assert slowed.planted == pytest.approx(0.25 * 0.8 / server)
 
 

@@ -12,6 +12,7 @@ import pytest
 import planted
 from builders import networks
 from builders.benches import bench_on
+from builders.contracts import SEEDS
 from builders.fleet import Fleet
 from builders.networks import Network
 from builders.paths import ROOT
@@ -31,9 +32,9 @@ def bench(keeper: Keeper, database: Database) -> Bench:
 @pytest.fixture(scope="session")
 def durable(keeper: Keeper, cache: Path) -> Iterator[Database]:
     """A database whose commits wait for the disk."""
-    found = postgres.start(keeper, cache, Durability.DURABLE, ROOT / "contract")
+    found = postgres.start(keeper, cache, Durability.DURABLE)
     try:
-        found.prepare(planted.SCALE)
+        found.prepare(SEEDS.data(planted.SCALE))
         yield found
     finally:
         found.stop()

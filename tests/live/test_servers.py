@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from builders.benches import bench_on
+from builders.contracts import CONTRACTS, EVERY_CASE, EVERY_WORKLOAD
 from builders.passes import Passes, key_of
-from fairground import contract
 from fairground.host import Keeper, build
 from fairground.inputs import manifest
 from fairground.lab.places import Places
@@ -18,9 +18,9 @@ from fairground.measure import Bench, check
 from fairground.model import Severity, Stack
 from fairground.postgres import Database
 
-WORKLOADS = manifest.load_workloads(ROOT / "workloads")
-SERVERS = manifest.load_servers(ROOT / "servers", [workload.id for workload in WORKLOADS])
-CASES = contract.load(ROOT / "contract" / "cases")
+WORKLOADS = EVERY_WORKLOAD
+SERVERS = manifest.load_servers(ROOT / "servers", CONTRACTS, [workload.id for workload in WORKLOADS])
+CASES = EVERY_CASE
 CODE_LINES = 475
 SOURCES = {".c", ".cc", ".cpp", ".go", ".h", ".hpp", ".java", ".js", ".mjs", ".py", ".rb", ".rs", ".sh", ".ts"}
 SOURCES |= {".nos", ".template"}

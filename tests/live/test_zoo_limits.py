@@ -14,13 +14,13 @@ import pytest
 
 import planted
 from builders.benches import bench_on
+from builders.contracts import SEEDS
 from builders.expected import OF_THE_MACHINE
 from fairground import postgres
 from fairground.host import Keeper
 from fairground.judge import levels, thresholds
 from fairground.lab import setup
 from fairground.lab.places import Places
-from fairground.lab.roots import ROOT
 from fairground.measure import Bench
 from fairground.model import Durability, Severity, Trial, Verdict
 from fairground.postgres import Database
@@ -54,9 +54,9 @@ def bench(request: pytest.FixtureRequest, keeper: Keeper, cache: Path, row: dict
     if row.get("place") == "few-ports":
         with planted.few_ports(), Keeper(os.environ) as own, ExitStack() as held:
             setup.keep_awake(held, own, Places.of(os.environ), print)
-            database = postgres.start(own, cache, Durability.RELAXED, ROOT / "contract")
+            database = postgres.start(own, cache, Durability.RELAXED)
             try:
-                database.prepare(planted.SCALE)
+                database.prepare(SEEDS.data(planted.SCALE))
                 yield bench_on(own, database, ready_timeout_s=READY_S)
             finally:
                 database.stop()

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from builders import zoo
+from builders.contracts import SEEDS
 from builders.paths import ROOT
 from builders.zoo import Row, Sessions
 from fairground.host import free_port, server
@@ -146,7 +147,7 @@ def test_as_a_service_without_a_contract(bench: Bench, row: Row, tmp_path: Path)
     stack = zoo.stack_of(row)
     assert bench.database is not None
     database, port = bench.database.arm(1), free_port()
-    database.reset(1)
+    database.reset(SEEDS.data(1))
     environ = server.environment(os.environ, stack, CellSettings(workers=1, scale=1), "127.0.0.1", port, database.server_url())
     words = ["try", "--url", f"http://127.0.0.1:{port}/ping", "--window", "1", "--json", "--results", str(tmp_path), "--"]
     done = subprocess.run(

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders.paths import ROOT
-from fairground.inputs import manifest
+from builders.contracts import SEEDS
+from fairground.inputs import workload_files
 from fairground.measure import audit
 from fairground.model import Audit, DatabaseUse, DatabaseWork, Invariant, LedgerCheck, LedgerEntry, LedgerRow, Outcomes, Result
 from fairground.postgres import Database
@@ -91,7 +91,7 @@ def test_anything_else_is_refused(expression: str) -> None:
 
 def test_every_workload_can_be_audited() -> None:
     """Each workload's own expressions are of that kind."""
-    expressions = [one.equals for workload in manifest.load_workloads(ROOT / "workloads") for one in workload.audit.invariants]
+    expressions = [one.equals for workload in workload_files.load_workloads(SEEDS) for one in workload.audit.invariants]
     assert expressions
     assert all(isinstance(audit.evaluate(expression, NAMES), int) for expression in expressions)
 
@@ -116,7 +116,7 @@ class Answers:
 
 
 WORKLOAD = replace(
-    next(workload for workload in manifest.load_workloads(ROOT / "workloads") if workload.id == "tx"),
+    next(workload for workload in workload_files.load_workloads(SEEDS) if workload.id == "tx"),
     audit=Audit(
         True,
         1.0,

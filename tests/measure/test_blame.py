@@ -17,6 +17,7 @@ from fairground.measure.arm import Ended
 from fairground.measure.schedule import InTurns, Schedule, SideBySide, whole
 from fairground.measure.session import ArmSession
 from fairground.model import DatabaseEnded, Severity, StorageError, Verdict
+from fairground.model.contract import Ready
 
 IN_TURNS = InTurns(("a", "b"), LOAD, 2, lambda _: True, turn_s=0.5)
 
@@ -102,6 +103,7 @@ def test_the_time_to_be_ready_counts_from_the_start(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(path, "RoleMeter", lambda _: None)
     monkeypatch.setattr(path.server, "start", lambda *_: SimpleNamespace())
     monkeypatch.setattr(path.server, "wait", lambda *given: left.append(given[-1]))
+    monkeypatch.setattr(path.server, "ready_of", lambda _: Ready("/", 200))
     monkeypatch.setattr(path.Route, "url", "postgresql://x")
     monkeypatch.setattr(path, "free_port", lambda **_: 1)
     cell = World({"a": Server()}).arms()[0].cell

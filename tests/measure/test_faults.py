@@ -15,11 +15,12 @@ import psutil
 import pytest
 
 from builders.benches import bench_on
+from builders.contracts import CONTRACTS, SEEDS
 from builders.paths import ROOT
 from builders.trials import CELL
 from fairground import postgres
 from fairground.host import Keeper
-from fairground.inputs import manifest
+from fairground.inputs import manifest, workload_files
 from fairground.measure import Bench, faults, run
 from fairground.measure.watch import WatchedArm
 from fairground.model import Cell, CellSettings, Durability, Fault, FaultKind, Load, PlanSlot, Severity, Topology, Trial, Verdict
@@ -123,15 +124,15 @@ def test_a_stall_leaves_the_budget_as_it_is(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.fixture(scope="module")
 def durable(keeper: Keeper, cache: Path) -> Iterator[Database]:
     """A database whose commits wait for the disk."""
-    found = postgres.start(keeper, cache, Durability.DURABLE, ROOT / "contract")
+    found = postgres.start(keeper, cache, Durability.DURABLE)
     yield found
     found.stop()
 
 
 def under_load(bench: Bench, stack_id: str, kind: FaultKind, durability: Durability, folder: Path) -> Trial:
     """A trial of a server of the zoo in whose window the database goes away."""
-    (stack,) = manifest.find_stack(manifest.load_servers(ROOT / "tests" / "zoo"), stack_id)
-    workload = manifest.render(next(one for one in manifest.load_workloads(ROOT / "workloads") if one.id == "tx"), 1)
+    (stack,) = manifest.find_stack(manifest.load_servers(ROOT / "tests" / "zoo", CONTRACTS), stack_id)
+    workload = workload_files.render(next(one for one in workload_files.load_workloads(SEEDS) if one.id == "tx"), 1)
     load = Load(8, window_s=5.0, warmup_min_s=1.0, warmup_max_s=1.0, timeout_ms=5000, fault=Fault(kind, 2.0))
     settings = CellSettings(workers=1, pool_size=4, scale=1, durability=durability)
     cell = Cell(stack.id, workload.id, Topology(), load, settings)

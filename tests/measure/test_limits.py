@@ -12,9 +12,10 @@ from typing import Any, cast
 
 import pytest
 
-from builders.paths import ENGINE, ROOT
+from builders.contracts import SEEDS
+from builders.paths import ENGINE
 from fairground.host import Child, Keeper
-from fairground.inputs import manifest
+from fairground.inputs import workload_files
 from fairground.measure import Bench, ceiling, pgbench
 from fairground.measure.arm import PgbenchArm
 from fairground.measure.watch import WatchedArm
@@ -32,7 +33,7 @@ tps = 617.123456 (without initial connection time)
 
 def workload(name: str) -> Workload:
     """A workload of the lab at scale 1."""
-    return manifest.render(next(one for one in manifest.load_workloads(ROOT / "workloads") if one.id == name), 1)
+    return workload_files.render(next(one for one in workload_files.load_workloads(SEEDS) if one.id == name), 1)
 
 
 def test_report_is_read() -> None:
@@ -68,7 +69,7 @@ def test_limit_is_measured(keeper: Keeper, database: Database, tmp_path: Path, n
 @pytest.mark.parametrize("own", [True, False])
 def test_pgbench_has_the_sessions_of_servers_on_a_given_database(tmp_path: Path, own: bool) -> None:
     """There the settings of somebody else would be measured; on a database of the lab's own they are what was asked for."""
-    given = Database(DatabaseAddress("h", 1, "u", "word"), tmp_path, cast(Any, SimpleNamespace(log=None)) if own else None)
+    given = Database(DatabaseAddress("h", 1, "u", "word"), cast(Any, SimpleNamespace(log=None)) if own else None)
     cell = Cell("pgbench", "tx", Topology(), Load(), CellSettings())
     one = pgbench.Pgbench(
         cast(Any, None),

@@ -7,13 +7,13 @@ import re
 import time
 from typing import Any, cast
 
-from builders.paths import ROOT
+from builders.contracts import SEEDS
 from fairground.host import free_port
-from fairground.inputs import manifest
+from fairground.inputs import workload_files
 from fairground.measure import prober
 from fairground.postgres import Database
 
-PROBED = [one for one in manifest.load_workloads(ROOT / "workloads") if one.audit.writes]
+PROBED = [one for one in workload_files.load_workloads(SEEDS) if one.audit.writes]
 
 
 class Zero(random.Random):
@@ -27,7 +27,7 @@ def test_a_probe_moves_something() -> None:
     """A write of nothing would be taken for one that never came: no slot is 0, even where its range holds it."""
     assert {"tx", "transfer", "transfer-ordered"} <= {workload.id for workload in PROBED}
     for workload in PROBED:
-        rendered = manifest.render(workload, 1)
+        rendered = workload_files.render(workload, 1)
         slots = prober.draw_slots(rendered.path, Zero())
         assert set(slots) == set(re.findall(r"(\w+)=\{", rendered.path)) and all(slots.values())
         assert not {"{", "}"} & set(prober.fill_path(rendered.path, slots))

@@ -16,9 +16,10 @@ import psutil
 import pytest
 
 from builders.benches import bench_on
+from builders.contracts import CONTRACTS, SEEDS
 from builders.paths import ENGINE, ROOT
 from fairground.host import Child, Keeper, Limits, burner
-from fairground.inputs import manifest
+from fairground.inputs import manifest, workload_files
 from fairground.measure import Bench, session
 from fairground.measure.arm import StackArm
 from fairground.measure.rounds import RoundsEffort, Side, one_round
@@ -118,7 +119,7 @@ class Place:
 
 def workload(name: str) -> object:
     """A workload at scale 1."""
-    return manifest.render(next(one for one in manifest.load_workloads(ROOT / "workloads") if one.id == name), 1)
+    return workload_files.render(next(one for one in workload_files.load_workloads(SEEDS) if one.id == name), 1)
 
 
 @pytest.fixture
@@ -131,7 +132,7 @@ def place(keeper: Keeper, database: Database, tmp_path: Path) -> Place:
 
 def animal(name: str) -> Stack:
     """A stack of the zoo."""
-    return manifest.find_stack(manifest.load_servers(ROOT / "tests" / "zoo"), name)[0]
+    return manifest.find_stack(manifest.load_servers(ROOT / "tests" / "zoo", CONTRACTS), name)[0]
 
 
 def test_turns_are_taken_and_nothing_is_left(place: Place) -> None:

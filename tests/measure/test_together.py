@@ -8,15 +8,16 @@ from typing import Any, cast
 
 import pytest
 
+from builders.contracts import CONTRACTS, SEEDS
 from builders.fakes import LOAD, WORKLOAD, FakeStack, Server, World
 from builders.paths import ROOT
-from fairground.inputs import manifest
+from fairground.inputs import manifest, workload_files
 from fairground.measure import loaded, session, trial
 from fairground.measure import schedule as schedules
 from fairground.measure.schedule import SideBySide
 from fairground.model import Cell, CellSettings, Control, Finding, Load, PlanSlot, Severity, Topology, Verdict
 
-WORKLOADS = {one.id: manifest.render(one, 1) for one in manifest.load_workloads(ROOT / "workloads")}
+WORKLOADS = {one.id: workload_files.render(one, 1) for one in workload_files.load_workloads(SEEDS)}
 
 
 class Asked(Exception):
@@ -44,7 +45,7 @@ class Session:
 def test_turns_are_as_long_as_the_slots_say(turns_s: float | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """None of them, some seconds, or as many as the window has."""
     monkeypatch.setattr(trial, "ArmSession", Session)
-    (stack,) = manifest.find_stack(manifest.load_servers(ROOT / "tests" / "zoo"), "healthy")
+    (stack,) = manifest.find_stack(manifest.load_servers(ROOT / "tests" / "zoo", CONTRACTS), "healthy")
     cell = Cell(stack.id, "ping", Topology(), Load(), CellSettings())
     slots = [PlanSlot(1, 1, cell, 7, round=1, turns_s=turns_s), PlanSlot(2, 1, cell, 7, Control.AGAIN, round=1, turns_s=turns_s)]
     attempts = [trial.Attempt(slot, 1, stack, tmp_path / str(slot.number), "trial") for slot in slots]

@@ -11,10 +11,11 @@ import psycopg
 import pytest
 
 from builders.benches import bench_on
+from builders.contracts import CONTRACTS, SEEDS
 from builders.expected import OF_THE_MACHINE
 from builders.paths import ROOT
 from fairground.host import Child, Keeper, burner
-from fairground.inputs import manifest
+from fairground.inputs import manifest, workload_files
 from fairground.judge import answers
 from fairground.measure import Bench, path, run, watch
 from fairground.model import Cell, CellSettings, Control, Load, PlanSlot, Topology, Trial, Verdict
@@ -35,13 +36,13 @@ def trial(
     bench: Bench, folder: Path, serve: tuple[str, ...] | None = None, control: Control | None = None, planted: float = 0.0
 ) -> Trial:
     """A short trial of the healthy animal, or of one that is served by another command; of a control, if it is said."""
-    (stack,) = manifest.find_stack(manifest.load_servers(ROOT / "tests" / "zoo"), "healthy")
+    (stack,) = manifest.find_stack(manifest.load_servers(ROOT / "tests" / "zoo", CONTRACTS), "healthy")
     if serve is not None:
         stack = replace(stack, server=replace(stack.server, serve=serve))
-    workload = next(one for one in manifest.load_workloads(ROOT / "workloads") if one.id == "db-ping")
+    workload = next(one for one in workload_files.load_workloads(SEEDS) if one.id == "db-ping")
     load = Load(connections=4, window_s=1.0, warmup_min_s=1.0, warmup_max_s=1.0, timeout_ms=3000)
     cell = Cell(stack.id, workload.id, Topology(), load, CellSettings(workers=1, pool_size=4, scale=1))
-    return run(bench, PlanSlot(1, 1, cell, 7, control, planted), 1, stack, manifest.render(workload, 1), folder, "trial")
+    return run(bench, PlanSlot(1, 1, cell, 7, control, planted), 1, stack, workload_files.render(workload, 1), folder, "trial")
 
 
 def test_a_planted_slowdown_ends_with_the_load(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

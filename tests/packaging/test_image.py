@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
+from builders.contracts import CONTRACTS
 from builders.paths import ROOT
 from fairground.host.build import INSTALL
 from fairground.inputs import manifest
@@ -21,7 +22,7 @@ from fairground.inputs import manifest
 CONTAINERFILE, COMPOSE, IGNORE = ROOT / "Containerfile", ROOT / "compose.yaml", ROOT / ".containerignore"
 PACKAGING = ROOT / "packaging"
 TOOLCHAINS, ENTRY, BUILD = PACKAGING / "image" / "toolchains", PACKAGING / "image" / "entry", PACKAGING / "image.sh"
-SERVERS = manifest.load_servers(ROOT / "servers")
+SERVERS = manifest.load_servers(ROOT / "servers", CONTRACTS)
 
 
 def instructions() -> list[list[tuple[str, str]]]:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from builders.paths import ROOT
 from fairground import postgres
 from fairground.host import Keeper
 from fairground.model import Durability, LabError
@@ -59,14 +58,14 @@ def test_a_bad_one_is_a_sentence(content: bytes | str | None, tmp_path: Path) ->
 @pytest.mark.live
 def test_a_cluster_opens_with_one_of_two_and_refuses_a_wrong_one(keeper: Keeper, tmp_path: Path) -> None:
     """As after a kill between the server's change and the file's. A wrong password is told, and nothing runs on."""
-    postgres.start(keeper, tmp_path, Durability.RELAXED, ROOT / "contract").stop()
+    postgres.start(keeper, tmp_path, Durability.RELAXED).stop()
     path = tmp_path / "postgres" / "18-1" / "passwords"
     right = path.read_text().split()[1]
     path.write_text(f"fairground not-yet-set\nfairground {right}\n")
-    found = postgres.start(keeper, tmp_path, Durability.RELAXED, ROOT / "contract")
+    found = postgres.start(keeper, tmp_path, Durability.RELAXED)
     assert found.admin.password == right
     found.stop()
     path.write_text("fairground wrong\n")
     with pytest.raises(LabError, match="does not take the password") as raised:
-        postgres.start(keeper, tmp_path, Durability.RELAXED, ROOT / "contract")
+        postgres.start(keeper, tmp_path, Durability.RELAXED)
     assert raised.value.exit_code == 3 and not (path.parent / "data" / "postmaster.pid").exists()

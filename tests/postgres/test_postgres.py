@@ -11,18 +11,20 @@ from typing import Any
 import psycopg
 import pytest
 
-from builders.cluster import CONTRACT, SCALE, contents, eventually
+from builders.cluster import SCALE, contents, eventually
+from builders.contracts import SEEDS
 from fairground import postgres
 from fairground.host import Keeper
 from fairground.model import Durability, LabError
-from fairground.postgres import Database, embedded
+from fairground.model.contract import ContractData
+from fairground.postgres import Database, embedded, template
 from fairground.postgres import database as database_module
 
 
 @pytest.fixture
 def fresh(database: Database) -> Database:
     """The session's database with fresh data."""
-    database.reset(SCALE)
+    database.reset(SEEDS.data(SCALE))
     return database
 
 
@@ -41,7 +43,7 @@ def test_durability_classes_differ_in_three_settings() -> None:
 @pytest.mark.parametrize(("durability", "said"), [(Durability.DURABLE, "on"), (Durability.RELAXED, "off")])
 def test_starts_in_both_classes(keeper: Keeper, cache: Path, durability: Durability, said: str) -> None:
     """The server itself says which class it runs in, and the disclosure holds it."""
-    database = postgres.start(keeper, cache, durability, CONTRACT)
+    database = postgres.start(keeper, cache, durability)
     try:
         with database.connect("postgres") as connection:
             for name in ("fsync", "synchronous_commit", "full_page_writes"):
@@ -60,7 +62,7 @@ def test_other_machines_connect_only_where_they_are_named(keeper: Keeper, cache:
     """Each at its address, with a password that is new. The next start for this machine alone lets none of them in."""
 
     def started(*clients: str) -> tuple[set[str], str]:
-        database = postgres.start(keeper, cache, Durability.RELAXED, CONTRACT, clients=clients)
+        database = postgres.start(keeper, cache, Durability.RELAXED, clients=clients)
         try:
             with database.connect("postgres") as connection:
                 rows = connection.execute("SELECT address FROM pg_hba_file_rules WHERE address IS NOT NULL").fetchall()
@@ -101,7 +103,7 @@ def test_reset_gives_the_same_bytes(fresh: Database) -> None:
         connection.execute("INSERT INTO web_users (name, email) VALUES ('new', 'new@example.com')")
         connection.execute("CREATE TABLE other (id integer)")
     assert contents(fresh) != before
-    fresh.reset(SCALE)
+    fresh.reset(SEEDS.data(SCALE))
     assert replace(fresh.counters(), sessions=0) == postgres.Counters(0, 0, 0, 0, 0)
     assert contents(fresh) == before
 
@@ -113,7 +115,7 @@ def test_reset_with_connections_open(fresh: Database) -> None:
     with suppress(psycopg.Error), idle, busy:
         busy.execute("UPDATE web_users SET credits = 0")
         assert fresh.connections() == 2
-        fresh.reset(SCALE)
+        fresh.reset(SEEDS.data(SCALE))
         assert fresh.connections() == 0
         with pytest.raises(psycopg.OperationalError):
             idle.execute("SELECT 1")
@@ -123,7 +125,7 @@ def test_reset_with_connections_open(fresh: Database) -> None:
 @pytest.mark.live
 def test_half_made_template_is_made_anew(database: Database) -> None:
     """A `_building` database that an interrupted build left is dropped, and the template made whole."""
-    name = database.prepare(SCALE)
+    name = database.prepare(SEEDS.data(SCALE))
     with database.connect("postgres") as connection:
         for place in ("fairground_trial", name):
             connection.execute(f"DROP DATABASE IF EXISTS {place} WITH (FORCE)".encode())
@@ -131,26 +133,34 @@ def test_half_made_template_is_made_anew(database: Database) -> None:
         connection.execute(f"COMMENT ON DATABASE {name}_building IS '{database_module.MARK}'".encode())
     with database.connect(f"{name}_building") as connection:
         connection.execute("CREATE TABLE users (half integer)")
-    assert database.prepare(SCALE) == name
-    database.reset(SCALE)
+    assert database.prepare(SEEDS.data(SCALE)) == name
+    database.reset(SEEDS.data(SCALE))
     assert database.query("SELECT count(*) FROM users") == [(100,)]
     with database.connect("postgres") as connection:
         assert not connection.execute("SELECT 1 FROM pg_database WHERE datname LIKE '%\\_building'").fetchall()
 
 
-def test_template_is_named_after_its_data(tmp_path: Path) -> None:
-    """Another schema, other seeds, other rights or another scale is another template."""
-    folder = tmp_path / "contract"
-    folder.mkdir()
-    address = database_module.DatabaseAddress("h", 1, "u", "p")
-    names = set()
+def test_template_is_named_after_its_data() -> None:
+    """Another schema, other seeds, other rights or another scale is another template; where there are no rights they do not count."""
     made = (("a", "b", "c", 1), ("a2", "b", "c", 1), ("a", "b2", "c", 1), ("a", "b", "c2", 1), ("a", "b", "c", 2))
-    for schema, seed, rights, scale in made:
-        (folder / "schema.sql").write_text(schema)
-        (folder / "seed.sql").write_text(seed)
-        (folder / "rights.sql").write_text(rights)
-        names.add(Database(address, folder, None)._template(scale))
-    assert len(names) == 5
+    data = [ContractData("one", scale, *texts) for *texts, scale in made]
+    assert len({template.name_of(one, rights=True) for one in data}) == 5
+    assert len({template.name_of(one, rights=False) for one in data}) == 4
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(("part", "said"), [("schema", "line 2: type"), ("seed", "line 2: column"), ("rights", "role")])
+def test_a_contract_that_the_database_refuses_is_named_with_its_line(database: Database, part: str, said: str) -> None:
+    """What is wrong in a contract's SQL is said with its file, the line where there is one, and the database's own words."""
+    wrong = {
+        "schema": "CREATE TABLE a (b integer);\nCREATE TABLE c (d nothing);",
+        "seed": "\nINSERT INTO a SELECT none FROM a;",
+        "rights": "GRANT SELECT ON a TO nobody_of_that_name;",
+    }
+    texts = {"schema": "CREATE TABLE a (b integer);", "seed": "", "rights": "", part: wrong[part]}
+    with pytest.raises(LabError) as caught:
+        database.prepare(ContractData("mine", 1, **texts))
+    assert caught.value.message.startswith(f"the database refuses `contracts/mine/{part}.sql`") and said in caught.value.message
 
 
 def test_url_quotes_what_must_be_quoted() -> None:
@@ -261,7 +271,7 @@ def test_settings_that_cannot_be_replaced(name: str, message: str) -> None:
 @pytest.mark.live
 def test_settings_are_replaced(keeper: Keeper, cache: Path) -> None:
     """A setting given by a person stands in for the lab's own, and is disclosed."""
-    database = postgres.start(keeper, cache, Durability.RELAXED, CONTRACT, {"work_mem": "7MB", "max_connections": "77"})
+    database = postgres.start(keeper, cache, Durability.RELAXED, {"work_mem": "7MB", "max_connections": "77"})
     try:
         assert {"work_mem": "7MB", "max_connections": "77", "fsync": "off"}.items() <= database.settings().items()
     finally:
@@ -272,21 +282,21 @@ def test_settings_are_replaced(keeper: Keeper, cache: Path) -> None:
 def test_setting_with_a_bad_value(keeper: Keeper, cache: Path) -> None:
     """A value that PostgreSQL refuses ends the start with its own words."""
     with pytest.raises(LabError, match="^the embedded PostgreSQL did not start$") as caught:
-        postgres.start(keeper, cache, Durability.RELAXED, CONTRACT, {"work_mem": "many"})
+        postgres.start(keeper, cache, Durability.RELAXED, {"work_mem": "many"})
     assert caught.value.hint is not None and 'invalid value for parameter "work_mem": "many"' in caught.value.hint
 
 
 @pytest.mark.live
 def test_errors_are_logged_where_they_are_asked_for(database: Database) -> None:
     """Errors of the trial's database are kept from when they are asked for, taken once, and gone with the trial's database."""
-    database.reset(1)
+    database.reset(SEEDS.data(1))
     database.log_errors()
     for _ in range(2):
         with psycopg.connect(database.server_url()) as client, pytest.raises(psycopg.Error):
             client.execute("SELECT nothing_of_the_kind")
     assert database.take_errors().count('column "nothing_of_the_kind" does not exist') == 2
     assert database.take_errors() == ""
-    database.reset(1)
+    database.reset(SEEDS.data(1))
     with psycopg.connect(database.server_url()) as client, pytest.raises(psycopg.Error):
         client.execute("SELECT nothing_of_the_kind")
     assert database.take_errors() == ""

@@ -11,7 +11,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from builders.cluster import CONTRACT, SCALE, contents, eventually
+from builders.cluster import SCALE, contents, eventually
+from builders.contracts import SEEDS
 from fairground import postgres
 from fairground.host import Keeper
 from fairground.model import Durability
@@ -27,7 +28,7 @@ def arms(database: Database) -> Iterator[Arms]:
     """Two arms on the session's server, with fresh data."""
     one, two = database.arm(1), database.arm(2)
     for arm in (one, two):
-        arm.reset(SCALE)
+        arm.reset(SEEDS.data(SCALE))
     yield one, two
     database.drop_arms()
 
@@ -54,7 +55,7 @@ def test_arms_have_data_of_their_own(arms: Arms) -> None:
             connection.execute("UPDATE web_users SET credits = 1 WHERE id > 50")
             assert connection.info.dbname == arm.name
     changed = contents(one)
-    two.reset(SCALE)
+    two.reset(SEEDS.data(SCALE))
     assert contents(two) == fresh
     assert contents(one) == changed != fresh
 
@@ -198,12 +199,12 @@ def test_log_keeps_the_beginning_of_each_arm(tmp_path: Path) -> None:
 @pytest.mark.live
 def test_killed_lab_leaves_no_arms(keeper: Keeper, tmp_path: Path) -> None:
     """A cluster that a lab left with its arms' databases has none of them once the next lab has started it."""
-    left = postgres.start(keeper, tmp_path, Durability.RELAXED, CONTRACT)
+    left = postgres.start(keeper, tmp_path, Durability.RELAXED)
     for number in (1, 2):
-        left.arm(number).reset(SCALE)
-    template = left.prepare(SCALE)
+        left.arm(number).reset(SEEDS.data(SCALE))
+    template = left.prepare(SEEDS.data(SCALE))
     left.stop()
-    found = postgres.start(keeper, tmp_path, Durability.RELAXED, CONTRACT)
+    found = postgres.start(keeper, tmp_path, Durability.RELAXED)
     try:
         with found.connect("postgres") as connection:
             names = {row[0] for row in connection.execute("SELECT datname FROM pg_database").fetchall()}

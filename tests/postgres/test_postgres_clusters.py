@@ -15,6 +15,7 @@ import psutil
 import psycopg
 import pytest
 
+from builders.contracts import SEEDS
 from builders.paths import ROOT
 from fairground import postgres
 from fairground.host import Keeper
@@ -22,7 +23,6 @@ from fairground.judge import written
 from fairground.model import MAJORS, OWN_MAJOR, DatabaseEnded, Durability, LabError
 from fairground.postgres import Database, embedded, packages
 
-CONTRACT = ROOT / "contract"
 PATIENCE_S = 30.0
 
 
@@ -38,7 +38,7 @@ def crashing(keeper: Keeper, crash_cache: Path) -> Iterator[Callable[[], Databas
     started: list[Database] = []
 
     def start() -> Database:
-        started.append(postgres.start(keeper, crash_cache, Durability.DURABLE, CONTRACT))
+        started.append(postgres.start(keeper, crash_cache, Durability.DURABLE))
         return started[-1]
 
     yield start
@@ -169,7 +169,7 @@ def test_broken_cluster_says_why(keeper: Keeper, tmp_path: Path) -> None:
     (data / "PG_VERSION").write_text("9\n")
     (data.parent / "passwords").write_text("")
     with pytest.raises(LabError) as caught:
-        postgres.start(keeper, tmp_path, Durability.RELAXED, CONTRACT)
+        postgres.start(keeper, tmp_path, Durability.RELAXED)
     assert caught.value.message == "the embedded PostgreSQL did not start"
     assert caught.value.exit_code == 3
     assert caught.value.hint is not None and caught.value.hint.startswith("its last words:\n")
@@ -182,10 +182,10 @@ def test_each_version_starts(keeper: Keeper, cache: Path, version: int) -> None:
     """A cluster of its own in a folder with the version's name, with every setting of the lab, and the contract's data."""
     if packages.lacking(version, os.environ.get("PATH")) is not None and version != OWN_MAJOR:
         pytest.skip(f"PostgreSQL {version} cannot be brought here")
-    database = postgres.start(keeper, cache, Durability.RELAXED, CONTRACT, version=version)
+    database = postgres.start(keeper, cache, Durability.RELAXED, version=version)
     try:
-        database.prepare(1)
-        database.reset(1)
+        database.prepare(SEEDS.data(1))
+        database.reset(SEEDS.data(1))
         assert database.version().split(".")[0] == str(version)
         assert database.owner is not None and database.owner.log.parent.name.startswith(f"{version}-")
         known = embedded.known_settings(packages.programs(version, cache, os.environ))
@@ -216,11 +216,12 @@ ORDINARY = """
 import json, os, sys
 from pathlib import Path
 from fairground import postgres
+from fairground.inputs import contracts
 from fairground.model import Durability
 from fairground.host import Keeper
 with Keeper({}) as keeper:
-    database = postgres.start(keeper, Path(sys.argv[1]), Durability.DURABLE, Path(sys.argv[2]))
-    database.reset(1)
+    database = postgres.start(keeper, Path(sys.argv[1]), Durability.DURABLE)
+    database.reset(contracts.read_contract(Path(sys.argv[2])).data(1))
     owner = database.child.processes()[0].uids().real
     rows = database.query("SELECT count(*) FROM users")[0][0]
     database.stop()
@@ -231,7 +232,7 @@ with Keeper({}) as keeper:
 @pytest.mark.live
 def test_as_an_ordinary_user(tmp_path: Path) -> None:
     """Started by an ordinary user, PostgreSQL runs as that user, in a cache folder of its own."""
-    command = [sys.executable, "-c", ORDINARY, str(tmp_path / "cache"), str(CONTRACT)]
+    command = [sys.executable, "-c", ORDINARY, str(tmp_path / "cache"), str(SEEDS.folder)]
     user = os.geteuid()
     if user == 0:
         if shutil.which("setpriv") is None:
@@ -258,7 +259,7 @@ def test_flushes_tell_who_waits_for_the_disk(crashing: Callable[[], Database]) -
     server = crashing()
     arm, other = server.arm(1), server.arm(2)
     for one in (arm, other):
-        one.reset(1)
+        one.reset(SEEDS.data(1))
 
     def flushed(waits: str) -> int:
         before = arm.flushes()

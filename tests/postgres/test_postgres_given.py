@@ -9,13 +9,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from builders.paths import ROOT
+from builders.contracts import SEEDS
 from fairground import postgres
 from fairground.model import LabError
 from fairground.postgres import Database
 from fairground.postgres import database as database_module
 
-CONTRACT = ROOT / "contract"
 SCALE = 1
 
 
@@ -30,7 +29,7 @@ def url_of(database: Database, user: str | None = None, password: str | None = N
 def refusal(url: str) -> LabError:
     """Why a given server is refused."""
     with pytest.raises(LabError) as caught:
-        postgres.given_database(url, CONTRACT)
+        postgres.given_database(url)
     return caught.value
 
 
@@ -83,12 +82,12 @@ def bare(database: Database) -> Iterator[Database]:
 @pytest.mark.live
 def test_given_server_is_used_and_left_behind_clean(bare: Database) -> None:
     """On somebody else's server the lab resets its own database, measures no process, and removes it at the end."""
-    found = postgres.given_database(url_of(bare), CONTRACT)
+    found = postgres.given_database(url_of(bare))
     assert found.child is None and found.remarks == ()
-    found.reset(SCALE)
+    found.reset(SEEDS.data(SCALE))
     assert found.query("SELECT count(*) FROM users") == [(100,)]
     assert found.server_url().endswith("/fairground_trial")
-    found.arm(2).reset(SCALE)
+    found.arm(2).reset(SEEDS.data(SCALE))
     assert trial_databases(bare) == {"fairground_trial", "fairground_trial_2"}
     found.stop()
     assert trial_databases(bare) == set()
@@ -103,9 +102,9 @@ def test_a_given_server_is_left_as_it_was(bare: Database) -> None:
         connection.execute("CREATE DATABASE fairground_template_7_0123456789")
         before = set(connection.execute(ours.encode()).fetchall())
         try:
-            found = postgres.given_database(url_of(bare), CONTRACT)
-            found.reset(SCALE)
-            found.arm(2).reset(SCALE)
+            found = postgres.given_database(url_of(bare))
+            found.reset(SEEDS.data(SCALE))
+            found.arm(2).reset(SEEDS.data(SCALE))
             assert len(set(connection.execute(ours.encode()).fetchall()) - before) >= 5
             found.stop()
             assert set(connection.execute(ours.encode()).fetchall()) == before
@@ -119,7 +118,7 @@ def test_a_password_of_the_environment_is_used(bare: Database, monkeypatch: pyte
     address = bare.admin
     url = f"postgresql://{address.user}@{address.host}:{address.port}/postgres"
     monkeypatch.setenv("PGPASSWORD", address.password)
-    found = postgres.given_database(url, CONTRACT)
+    found = postgres.given_database(url)
     assert found.admin.password == address.password and found.version()
     found.stop()
     monkeypatch.setenv("PGPASSWORD", "another")
@@ -129,15 +128,15 @@ def test_a_password_of_the_environment_is_used(bare: Database, monkeypatch: pyte
 @pytest.mark.live
 def test_given_server_loses_what_a_killed_lab_left(bare: Database) -> None:
     """Databases that carry our mark are dropped when a session begins, and one that somebody else called so is left alone."""
-    killed = postgres.given_database(url_of(bare), CONTRACT)
-    killed.reset(SCALE)
-    killed.arm(3).reset(SCALE)
+    killed = postgres.given_database(url_of(bare))
+    killed.reset(SEEDS.data(SCALE))
+    killed.arm(3).reset(SEEDS.data(SCALE))
     with bare.connect("postgres") as connection:
         connection.execute("CREATE DATABASE fairground_trial_2")
-    found = postgres.given_database(url_of(bare), CONTRACT)
+    found = postgres.given_database(url_of(bare))
     assert trial_databases(bare) == {"fairground_trial_2"}
     with pytest.raises(LabError, match="a database `fairground_trial_2` that the lab did not make"):
-        found.arm(2).reset(SCALE)
+        found.arm(2).reset(SEEDS.data(SCALE))
 
 
 @pytest.mark.live
@@ -157,12 +156,12 @@ def test_given_server_without_the_right_to_create_roles(bare: Database, tmp_path
         (tmp_path / "pass").write_text("*:*:*:somebody:word\n")
         (tmp_path / "pass").chmod(0o600)
         monkeypatch.setenv("PGPASSFILE", str(tmp_path / "pass"))
-        found = postgres.given_database(url.replace(":word@", "@"), CONTRACT)
+        found = postgres.given_database(url.replace(":word@", "@"))
         assert [said.split(" (")[0] for said in found.remarks] == [
             "the given user `somebody` may not see the sessions of others",
             "the given user `somebody` may not checkpoint",
         ]
-        found.reset(SCALE)
+        found.reset(SEEDS.data(SCALE))
         found.limit_connections(1)
         with psycopg.connect(found.server_url()) as one, psycopg.connect(found.server_url()):
             assert one.execute("SELECT current_user").fetchone() == ("somebody",)
@@ -176,8 +175,8 @@ def test_given_server_without_the_right_to_create_roles(bare: Database, tmp_path
 def test_given_server_that_allows_roles(bare: Database) -> None:
     """An ordinary user that may create roles sees what an arm's role does, limits it, and leaves no role of an arm behind."""
     with somebody(bare, "CREATEDB CREATEROLE") as url:
-        found = postgres.given_database(url, CONTRACT)
-        found.reset(SCALE)
+        found = postgres.given_database(url)
+        found.reset(SEEDS.data(SCALE))
         found.limit_connections(1)
         with psycopg.connect(found.server_url(), autocommit=True) as one:
             one.execute("SELECT 'seen'")
@@ -197,7 +196,7 @@ def test_given_server_with_a_role_of_somebody_else(bare: Database) -> None:
         connection.execute("CREATE ROLE fairground_app")
         try:
             with pytest.raises(LabError, match="a role `fairground_app` that the lab did not make, and it will not be touched"):
-                postgres.given_database(url_of(bare), CONTRACT)
+                postgres.given_database(url_of(bare))
         finally:
             connection.execute("DROP ROLE fairground_app")
 
@@ -205,7 +204,7 @@ def test_given_server_with_a_role_of_somebody_else(bare: Database) -> None:
 @pytest.mark.live
 def test_given_server_with_a_database_of_somebody_else(bare: Database) -> None:
     """A database of our name without our mark is never touched."""
-    found = postgres.given_database(url_of(bare), CONTRACT)
+    found = postgres.given_database(url_of(bare))
     with bare.connect("postgres") as connection:
         connection.execute("CREATE DATABASE fairground_trial")
     error = refusal(url_of(bare))
@@ -215,7 +214,7 @@ def test_given_server_with_a_database_of_somebody_else(bare: Database) -> None:
     )
     assert error.hint == "rename it, or use another server: ALTER DATABASE fairground_trial RENAME TO …"
     with pytest.raises(LabError):
-        found.reset(SCALE)
+        found.reset(SEEDS.data(SCALE))
     found.stop()
     assert bare.query("SELECT 1") == [(1,)]
 
@@ -225,7 +224,7 @@ def test_embedded_database_left_without_its_mark_is_made_anew(bare: Database) ->
     """In the lab's own server a database that an interruption left unmarked is no reason to stop."""
     with bare.connect("postgres") as connection:
         connection.execute("CREATE DATABASE fairground_trial")
-    bare.reset(SCALE)
+    bare.reset(SEEDS.data(SCALE))
     assert bare.query("SELECT count(*) FROM users") == [(100,)]
 
 
@@ -235,16 +234,16 @@ def test_given_server_that_is_too_old(bare: Database, monkeypatch: pytest.Monkey
     monkeypatch.setattr(psycopg.ConnectionInfo, "server_version", property(lambda self: 130_014))
     assert refusal(url_of(bare)).message == "the given PostgreSQL is version 13, and 14 or newer is needed"
     monkeypatch.setattr(psycopg.ConnectionInfo, "server_version", property(lambda self: 140_000))
-    assert postgres.given_database(url_of(bare), CONTRACT).owner is None
+    assert postgres.given_database(url_of(bare)).owner is None
 
 
 @pytest.mark.live
 def test_given_server_of_another_version(bare: Database) -> None:
     """A version that is asked for has to be the server's; its own is taken."""
     with pytest.raises(LabError, match="^the given PostgreSQL is version 18, and version 17 is asked for$") as caught:
-        postgres.given_database(url_of(bare), CONTRACT, 17)
+        postgres.given_database(url_of(bare), 17)
     assert caught.value.exit_code == 2 and caught.value.hint == "leave out `--database`, or ask for 18 or no version"
-    assert postgres.given_database(url_of(bare), CONTRACT, 18).version().startswith("18.")
+    assert postgres.given_database(url_of(bare), 18).version().startswith("18.")
 
 
 @pytest.mark.live

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from builders.cluster import SCALE, eventually
+from builders.contracts import SEEDS
 from fairground import postgres
 from fairground.postgres import Database
 from fairground.postgres.errorlog import ErrorLog
@@ -24,7 +25,7 @@ def arms(database: Database) -> Iterator[Arms]:
     """Two arms on the session's server, with fresh data."""
     one, two = database.arm(1), database.arm(2)
     for arm in (one, two):
-        arm.reset(SCALE)
+        arm.reset(SEEDS.data(SCALE))
     yield one, two
     database.drop_arms()
 
@@ -63,7 +64,7 @@ def client(database: Database, **other: Any) -> psycopg.Connection[tuple[Any, ..
 )
 def test_what_a_server_may_not_do(database: Database, statement: str) -> None:
     """What would move a counter, change the data otherwise than answers do, or make something new is refused for want of rights."""
-    database.reset(SCALE)
+    database.reset(SEEDS.data(SCALE))
     with client(database) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
         connection.execute(statement.encode())
 
@@ -74,7 +75,7 @@ def test_a_server_connects_to_its_own_database_alone(arms: Arms) -> None:
     one, two = arms
     with client(one):
         pass
-    for name in (two.name, one.prepare(SCALE), "postgres", "template1"):
+    for name in (two.name, one.prepare(SEEDS.data(SCALE)), "postgres", "template1"):
         with pytest.raises(psycopg.OperationalError, match="permission denied for database"):
             psycopg.connect(one.app.url(name))
 
@@ -82,11 +83,11 @@ def test_a_server_connects_to_its_own_database_alone(arms: Arms) -> None:
 @pytest.mark.live
 def test_what_a_role_has_set_for_itself_ends_with_the_reset(database: Database) -> None:
     """A server may give its own role settings and another password; the next trial's has neither."""
-    database.reset(SCALE)
+    database.reset(SEEDS.data(SCALE))
     with client(database) as connection:
         connection.execute("ALTER ROLE fairground_app SET work_mem = '1GB'")
         connection.execute("ALTER ROLE fairground_app PASSWORD 'mine'")
-    database.reset(SCALE)
+    database.reset(SEEDS.data(SCALE))
     with client(database) as connection:
         assert connection.execute("SHOW work_mem").fetchone() == ("16MB",)
 
@@ -106,7 +107,7 @@ def test_connections_beyond_the_limit_are_refused_and_counted(arms: Arms) -> Non
         held.enter_context(client(two))
         assert (one.connections(), two.connections()) == (2, 1)
     assert (one.refused_connections(), two.refused_connections(), one.refused_connections()) == (3, 0, 0)
-    one.reset(SCALE)
+    one.reset(SEEDS.data(SCALE))
     with client(one), client(one), client(one):
         assert one.refused_connections() == 0
 

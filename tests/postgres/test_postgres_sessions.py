@@ -13,14 +13,13 @@ from typing import Any
 import psycopg
 import pytest
 
-from builders.paths import ROOT
-from fairground import contract, postgres, topology
+from builders.contracts import SEEDS
+from fairground import postgres, topology
 from fairground.host import Keeper
 from fairground.model import Durability, LabError, Topology
 from fairground.postgres import Database, embedded, rehearsal, session
 from fairground.topology import kind
 
-CONTRACT = ROOT / "contract"
 SCALE = 1
 
 # ---------------------------------------------------------------- without a server
@@ -108,13 +107,13 @@ def test_a_server_without_plain_connections_is_refused(
         return FakeConnection()
 
     monkeypatch.setattr(psycopg, "connect", connect)
-    database = Database(postgres.DatabaseAddress("h", 1, "u", "p"), Path(), None)
+    database = Database(postgres.DatabaseAddress("h", 1, "u", "p"), None)
     monkeypatch.setattr(Database, "make_empty", lambda self: None)
     assert rehearsal.role_refusal(database) is None
     if not refused:
         rehearsal._require_plain(database)
         return
-    for one, who in ((database, "the roles `fairground_app…`"), (Database(database.admin, Path(), None, shared="so"), "`u`")):
+    for one, who in ((database, "the roles `fairground_app…`"), (Database(database.admin, None, shared="so"), "`u`")):
         with pytest.raises(LabError, match="takes no plain connections") as caught:
             rehearsal._require_plain(one)
         assert who in caught.value.message and "hostssl" in str(caught.value.hint)
@@ -140,7 +139,7 @@ def other(keeper: Keeper, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             return real(["--encoding=LATIN1" if word == "--encoding=UTF8" else word for word in command], *rest, **words)
 
         patch.setattr(embedded.subprocess, "run", latin)
-        found = postgres.start(keeper, tmp_path_factory.mktemp("latin"), Durability.RELAXED, CONTRACT)
+        found = postgres.start(keeper, tmp_path_factory.mktemp("latin"), Durability.RELAXED)
     yield found
     found.stop()
 
@@ -177,11 +176,11 @@ def wearing(database: Database, settings: Mapping[str, str]) -> Iterator[None]:
 def test_sessions_have_what_they_rely_on(other: Database, settings: Mapping[str, str]) -> None:
     """Lab and servers have it, in a database of the lab's own form; nothing of it is left on the server."""
     with wearing(other, settings):
-        found = postgres.given_database(url_of(other), CONTRACT)
+        found = postgres.given_database(url_of(other))
         assert all(any(name in said.lower() for said in found.remarks) for name in settings if name != "client_encoding")
         arm = found.arm(2)
-        arm.reset(SCALE)
-        assert contract.facts_from(arm.query)
+        arm.reset(SEEDS.data(SCALE))
+        assert len(arm.probe(SEEDS.statement("users.sql"))[0][0]) == 100
         with psycopg.connect(arm.server_url()) as theirs, arm.connect() as ours:
             assert session.other(theirs) == session.other(ours) == {}
             row = theirs.execute("SELECT current_setting('server_encoding'), lower('Ä') FROM users LIMIT 1").fetchone()
@@ -201,7 +200,7 @@ def test_a_setting_of_superusers_is_said(other: Database) -> None:
         try:
             address = replace(other.admin, user="small", password="word")
             with pytest.raises(LabError, match="keeps `track_counts = off`, and sessions of servers under test need"):
-                postgres.given_database(address.url("postgres"), CONTRACT)
+                postgres.given_database(address.url("postgres"))
         finally:
             connection.execute("DROP OWNED BY small")
             connection.execute("DROP ROLE small")
@@ -216,7 +215,7 @@ def test_a_pooler_is_no_server(keeper: Keeper, other: Database, tmp_path: Path, 
     running = topology.start_pooler(keeper, Topology(pooler=name, pooler_size=2), url_of(other), tmp_path, None, 1)
     try:
         with pytest.raises(LabError, match="a pooler answers at the given address") as caught:
-            postgres.given_database(topology.at(url_of(other), running.host, running.port), CONTRACT)
+            postgres.given_database(topology.at(url_of(other), running.host, running.port))
         assert caught.value.exit_code == 2 and "--pooler" in str(caught.value.hint)
     finally:
         running.stop()
@@ -225,7 +224,7 @@ def test_a_pooler_is_no_server(keeper: Keeper, other: Database, tmp_path: Path, 
 @pytest.mark.live
 def test_words_for_a_lost_statement_are_the_servers_own(other: Database) -> None:
     """They are what a client reads whose statement is lost, with the name in place."""
-    words = other.lost_statement_errors() if other.reset(SCALE) is None else ()
+    words = other.lost_statement_errors() if other.reset(SEEDS.data(SCALE)) is None else ()
 
     def said(use: Callable[[psycopg.Connection[Any]], object]) -> str:
         with other.connect() as connection, pytest.raises(psycopg.Error) as caught:

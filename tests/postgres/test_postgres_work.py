@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from builders.cluster import SCALE, eventually
+from builders.contracts import SEEDS
 from fairground import postgres
 from fairground.model import TableWork
 from fairground.postgres import Database, commits
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.live
 @pytest.fixture
 def fresh(database: Database) -> Database:
     """The session's database with fresh data."""
-    database.reset(SCALE)
+    database.reset(SEEDS.data(SCALE))
     return database
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -50,10 +49,10 @@ def test_only_the_labs_own_connections_are_told_of_tls(monkeypatch: pytest.Monke
     asked = list[dict[str, Any]]()
     monkeypatch.setattr(psycopg, "connect", lambda **words: asked.append(words))
     address = _address("postgresql://u:p@h:5433/x?sslmode=verify-full&sslrootcert=/ca.pem&passfile=/pass")
-    database = Database(address, Path(), None)
+    database = Database(address, None)
     database.connect()
     assert asked[0].items() >= {"sslmode": "verify-full", "sslrootcert": "/ca.pem", "passfile": "/pass", "port": 5433}.items()
-    for one in (database, Database(address, Path(), None, shared="for a reason")):
+    for one in (database, Database(address, None, shared="for a reason")):
         assert "?" not in one.server_url()
 
 
@@ -81,11 +80,11 @@ def test_without_a_password_libpq_looks_for_one(monkeypatch: pytest.MonkeyPatch)
     asked = list[dict[str, Any]]()
     monkeypatch.setattr(psycopg, "connect", lambda **words: asked.append(words))
     for url in ("postgresql://u@h/x", "postgresql://u:p@h/x"):
-        Database(_address(url), Path(), None).connect()
+        Database(_address(url), None).connect()
     assert [words["password"] for words in asked] == [None, "p"]
 
 
 def test_a_url_says_nothing_that_is_passed_over() -> None:
     """A word that the lab would not pass on is refused, rather than dropped unseen."""
     with pytest.raises(LabError, match="`--database` says `options`, which the lab does not pass on"):
-        postgres.given_database("postgresql://u:p@h/x?options=-csearch_path%3Dmine", Path())
+        postgres.given_database("postgresql://u:p@h/x?options=-csearch_path%3Dmine")

@@ -5,8 +5,7 @@ A case that passes here and fails with one fault has proved its check. Nothing b
 
 from reference.database import Database
 from reference.faults import FAULTS
-from reference.rows import FACTS
 from reference.server import Server
 from reference.stage import ReferenceStage
 
-__all__ = ["FACTS", "FAULTS", "Database", "ReferenceStage", "Server"]
+__all__ = ["FAULTS", "Database", "ReferenceStage", "Server"]

@@ -13,9 +13,8 @@ from typing import Any
 from urllib.parse import unquote_plus
 
 from fairground.contract.case import ProcedureSettings
-from fairground.contract.facts import ACCOUNT_IDS, USER_KEYS, caesar, iso_milliseconds
 from reference.database import Database, DatabaseFailed, Session, Transaction
-from reference.rows import ACCOUNTS, USERS
+from reference.rows import ACCOUNT_IDS, ACCOUNTS, USER_KEYS, USERS, caesar, iso_milliseconds
 from reference.talk import Talk
 
 

@@ -18,15 +18,15 @@ class ReferenceHold:
     def __init__(self, transaction: Transaction, loses: bool) -> None:
         self._transaction, self._loses = transaction, loses
 
-    def is_free(self, user_id: int) -> bool:
-        return self._transaction.lock(user_id, wait=False)
+    def is_free(self, row: str) -> bool:
+        return self._transaction.lock(_number(row), wait=False)
 
-    def take(self, user_id: int) -> bool:
+    def take(self, row: str) -> bool:
         if self._loses:
             self._transaction.rollback()
             return False
         try:
-            return self._transaction.lock(user_id)
+            return self._transaction.lock(_number(row))
         except DatabaseFailed:
             return False
 
@@ -68,12 +68,12 @@ class ReferenceStage:
         return len(set(self._database.waiters) - self._own)
 
     @contextlib.contextmanager
-    def holding(self, *user_ids: int) -> Iterator[ReferenceHold]:
+    def holding(self, *rows: str) -> Iterator[ReferenceHold]:
         transaction = Transaction(self._database)
         self._own.add(transaction)
         try:
-            for user_id in user_ids:
-                transaction.lock(user_id)
+            for row in rows:
+                transaction.lock(_number(row))
             yield ReferenceHold(transaction, "lab-is-the-victim" in self._faults)
         finally:
             transaction.rollback()
@@ -86,3 +86,8 @@ class ReferenceStage:
 
     def sever_connections(self) -> None:
         self._database.sever()
+
+
+def _number(row: str) -> int:
+    """The id of the row that a statement selects."""
+    return int(row.rpartition("=")[2])

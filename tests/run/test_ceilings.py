@@ -9,16 +9,16 @@ from typing import Any, cast
 
 import pytest
 
-from builders.paths import ROOT
+from builders.contracts import SEEDS
 from fairground import records
-from fairground.inputs import manifest
+from fairground.inputs import workload_files
 from fairground.measure import Bench, ceiling
 from fairground.model import CellSettings, DatabaseEnded, LabError, Limit, Load, StorageError, Workload
 from fairground.report.boards import boards
 from fairground.run import ceilings
 from report.fixture import run
 
-WORKLOADS = {one.id: one for one in manifest.load_workloads(ROOT / "workloads")}
+WORKLOADS = {one.id: one for one in workload_files.load_workloads(SEEDS)}
 
 
 BENCH = Bench(cast(Any, None), cast(Any, None), Path("engine"), (), 2, databases=lambda version: cast(Any, version or 18))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from builders.paths import ROOT
-from fairground.inputs import manifest
+from builders.contracts import SEEDS
+from fairground.inputs import workload_files
 from fairground.model import Cell, CellSettings, Fault, FaultKind, Load, PlanSlot, Topology
 from fairground.run import windows
 
@@ -24,7 +24,7 @@ def ceilings(slots: list[PlanSlot], room_s: float | None = None) -> list[float |
 
 def test_a_small_budget_makes_windows_shorter_and_none_longer() -> None:
     """Windows first, warm-ups where that is not enough; a load that is short already stays as it is, and so does a number of requests."""
-    (ping,) = [one for one in manifest.load_workloads(ROOT / "workloads") if one.id == "ping"]
+    (ping,) = [one for one in workload_files.load_workloads(SEEDS) if one.id == "ping"]
     steps = [windows.shorter((Load(),), step, [ping])[0] for step in range(len(windows.SHORTER_S))]
     assert [(one.window_s, one.warmup_min_s, one.warmup_max_s) for one in steps] == [
         (3.0, 2.0, 20.0), (2.0, 2.0, 20.0), (1.5, 2.0, 20.0), (1.0, 2.0, 20.0), (1.0, 0.5, 0.5), (0.7, 0.5, 0.5)
@@ -36,7 +36,7 @@ def test_a_small_budget_makes_windows_shorter_and_none_longer() -> None:
 
 def test_a_small_budget_leaves_room_for_events() -> None:
     """Two deadlocks may hold all of a shorter window."""
-    found = {one.id: one for one in manifest.load_workloads(ROOT / "workloads")}
+    found = {one.id: one for one in workload_files.load_workloads(SEEDS)}
     (last,) = windows.shorter((Load(),), len(windows.SHORTER_S) - 1, [found["ping"], found["transfer"]])
     assert (last.window_s, last.warmup_min_s) == (windows.EVENTFUL_S, 2.0)
 

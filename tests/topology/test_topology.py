@@ -11,6 +11,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from builders.contracts import SEEDS
 from builders.paths import TESTS
 from fairground import topology
 from fairground.host import Keeper, listens
@@ -183,7 +184,7 @@ def test_census_of_pgcat() -> None:
 @pytest.fixture
 def pooler(keeper: Keeper, database: Database, tmp_path: Path) -> Iterator[Callable[[str], Pooler]]:
     """Start a pooler on the session's database; all are stopped at the end."""
-    database.reset(1)
+    database.reset(SEEDS.data(1))
     started: list[Pooler] = []
 
     def make(name: str, size: int = 2) -> Pooler:

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from builders.benches import bench_on
+from builders.contracts import CONTRACTS, SEEDS
 from builders.expected import OF_THE_MACHINE
 from builders.paths import ROOT
 from fairground import postgres, topology
 from fairground.host import LOOPBACK, Keeper, listens
-from fairground.inputs import manifest
+from fairground.inputs import manifest, workload_files
 from fairground.measure import Bench, path, run
 from fairground.model import (
     Cell,
@@ -57,12 +58,12 @@ def tried(
     for name in path.hops:
         if kind.version(topology.KINDS[name].program, os.environ.get("PATH")) is None:
             pytest.skip(f"{topology.KINDS[name].program} is not installed here")
-    (stack,) = manifest.find_stack(manifest.load_servers(ROOT / "tests" / "zoo"), server)
-    asked = next(one for one in manifest.load_workloads(ROOT / "workloads") if one.id == workload)
+    (stack,) = manifest.find_stack(manifest.load_servers(ROOT / "tests" / "zoo", CONTRACTS), server)
+    asked = next(one for one in workload_files.load_workloads(SEEDS) if one.id == workload)
     load = Load(connections=8, window_s=1.0, warmup_min_s=1.0, warmup_max_s=1.0, timeout_ms=5000)
     given = CellSettings(**{"workers": 1, "pool_size": POOL, "scale": 1, **settings})  # type: ignore[arg-type]
     cell = Cell(stack.id, asked.id, path, load, given)
-    return run(bench, PlanSlot(1, 1, cell, 7), 1, stack, manifest.render(asked, 1), folder, "trial")
+    return run(bench, PlanSlot(1, 1, cell, 7), 1, stack, workload_files.render(asked, 1), folder, "trial")
 
 
 def findings(trial: Trial) -> dict[str, Finding]:
@@ -107,9 +108,9 @@ def test_hops_are_measured_apart(bench: Bench, tmp_path: Path, path: Topology, r
 def test_roles_listen_at_their_hosts_address(cache: Path, tmp_path: Path, path: Topology) -> None:
     """On a host that is reached at another address each role is found there, and none at the usual one."""
     with Keeper(os.environ, "127.0.0.2") as elsewhere:
-        database = postgres.start(elsewhere, cache, Durability.RELAXED, ROOT / "contract")
+        database = postgres.start(elsewhere, cache, Durability.RELAXED)
         try:
-            database.prepare(1)
+            database.prepare(SEEDS.data(1))
             trial = tried(on(elsewhere, database), tmp_path, path, "tx")
             assert database.admin.host == "127.0.0.2" and not listens(LOOPBACK, database.admin.port)
         finally:

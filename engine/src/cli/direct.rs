@@ -26,6 +26,9 @@ pub struct DirectArgs {
     /// Each connection pauses so long between an answer and its next request: 5ms; no latency includes it
     #[arg(long, value_parser = seconds, value_name = "TIME", conflicts_with = "rate", help_heading = "Load")]
     think: Option<f64>,
+    /// So many requests are sent together on each connection; the next ones follow when all of their answers are there
+    #[arg(long, default_value_t = 1, conflicts_with_all = ["rate", "close"], value_name = "N", help_heading = "Load")]
+    pipeline: usize,
     /// Load before the measurement, for as long
     #[arg(long, default_value = "0", value_parser = seconds, value_name = "TIME", help_heading = "Load")]
     warmup: f64,
@@ -66,7 +69,7 @@ pub struct DirectArgs {
         help = "GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS"
     )]
     method: String,
-    /// A header, `name: value`; may be given several times
+    /// A header, `name: value`; may hold slots, and be given several times
     #[arg(
         short = 'H',
         long = "header",
@@ -106,6 +109,17 @@ pub struct DirectArgs {
         help_heading = "Answer"
     )]
     expect_status: u16,
+    /// The content type of a good answer; given several times: one of them
+    #[arg(long, value_name = "TYPE", help_heading = "Answer")]
+    expect_type: Vec<String>,
+    /// A rule for a good answer's JSON: '{"json":{"id":"integer"}}' (docs/engine-protocol.md)
+    #[arg(
+        long,
+        value_name = "RULE",
+        conflicts_with = "expect_body",
+        help_heading = "Answer"
+    )]
+    expect_json: Option<String>,
     /// The body of a good answer, compared every time
     #[arg(long, value_name = "TEXT", help_heading = "Answer")]
     expect_body: Option<String>,
@@ -150,12 +164,21 @@ impl DirectArgs {
             "requests": [{
                 "kind": "request", "method": self.method, "path": path, "headers": headers, "body": self.body,
                 "expect": {
-                    "status": self.expect_status,
-                    "body": self.expect_body.as_ref().map(|text| json!({"exact": text}))
+                    "status": self.expect_status, "content_type": self.expect_type, "body": self.expected_body()?
                 }
             }]
         });
         Ok(plan.to_string())
+    }
+
+    fn expected_body(&self) -> Result<Value, EngineError> {
+        match (&self.expect_body, &self.expect_json) {
+            (Some(text), _) => Ok(json!({"exact": text})),
+            (None, Some(rule)) => serde_json::from_str(rule).map_err(|error| {
+                EngineError::Arguments(format!("--expect-json is not JSON: {error}"))
+            }),
+            (None, None) => Ok(Value::Null),
+        }
     }
 
     /// The target with the options of TLS, which belong to https alone.
@@ -178,7 +201,7 @@ impl DirectArgs {
             "model": "open", "connections": self.connections, "threads": self.threads, "keep_alive": !self.close,
             "warmup_s": self.warmup, "timeout_ms": self.timeout_ms, "kernel_timestamps": self.kernel_timestamps,
             "arrivals": if self.constant { "constant" } else { "poisson" },
-            "think_ms": self.think.unwrap_or_default() * 1000.0
+            "think_ms": self.think.unwrap_or_default() * 1000.0, "pipeline": self.pipeline
         });
         let is_ramp = matches!(self.rate, Some(Rates::Ramp(..)));
         if self.steps.is_some() && !is_ramp {

@@ -33,9 +33,33 @@ fn direct_form_is_a_plan() {
     );
     assert_eq!((config.window_s, load.kernel_timestamps), (2.0, true));
     let (mut body, mut out) = (Vec::new(), Vec::new());
-    config.requests[0].render(&[2], &mut body, &mut out);
+    config.requests[0].render(&[2], None, &mut body, &mut out);
     let expected = "POST /x?a=2 HTTP/1.1\r\nhost: 127.0.0.1:81\r\na: b\r\nconnection: close\r\ncontent-length: 2\r\n\r\nhi";
     assert_eq!(String::from_utf8(out).unwrap(), expected);
+}
+
+/// What is expected of an answer, and how many requests are sent together, stand in the plan.
+#[test]
+fn expectations() {
+    let plan_of = |options: &str| plan(&format!("http://127.0.0.1:1/?n={{seq}} {options}"));
+    let found = plan_of(
+        r#"--pipeline 16 --expect-type a/b --expect-type c/d --expect-json {"json":{"n":{"slot":"n"}}}"#,
+    );
+    let found = found.unwrap();
+    assert_eq!(found["load"]["pipeline"], 16);
+    let expect = &found["requests"][0]["expect"];
+    assert_eq!(expect["content_type"], json!(["a/b", "c/d"]));
+    assert_eq!(expect["body"], json!({"json": {"n": {"slot": "n"}}}));
+    assert!(outside::config(&found.to_string()).is_ok());
+    let wrong = plan_of("--expect-json {").unwrap_err();
+    assert!(wrong.starts_with("--expect-json is not JSON: "), "{wrong}");
+    for both in [
+        "--pipeline 2 --close",
+        "--pipeline 2 --rate 9",
+        "--expect-json 1 --expect-body 1",
+    ] {
+        assert!(plan_of(both).is_err(), "{both}");
+    }
 }
 
 /// A pause is told in milliseconds, and belongs to no rate.

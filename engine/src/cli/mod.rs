@@ -57,6 +57,8 @@ Examples:
       fairload run http://127.0.0.1:8080/ping -c 100
   5000 requests a second, come what may; latency counts from the moment at which each was due:
       fairload run http://127.0.0.1:8080/ping --rate 5000
+  The same with 16 requests sent at once on each connection:
+      fairload run http://127.0.0.1:8080/plaintext -c 100 --pipeline 16
   Where does it break? Ten steps from 1000 to 20000 a second, 5 s each:
       fairload run http://127.0.0.1:8080/ping -c 500 --rate 1000..20000 --step 5s
   Other values in each request, and a look at every answer:
@@ -67,9 +69,9 @@ Examples:
       fairload run http://127.0.0.1:8080/ping --hgrm ping.hgrm
       fairload run http://127.0.0.1:8080/ping --json | jq .window.latency.ok.p99_us
 
-Slots, in the path and in the body: {int:1..9} uniform · {int:1..9!=name} but not slot `name` · {low:1..9} and {high:1..9} two numbers
-in order · {choice:a|b} · {file:PATH} a line of a file, escaped for where it stands · {seq} 1, 2, 3 … · {{ is a brace. The same seed
-gives the same requests.
+Slots, in the path, in headers and in the body: {int:1..9} uniform · {int:1..9!=name} but not slot `name` · {low:1..9} and {high:1..9} two numbers
+in order · {choice:a|b} · {file:PATH} a line of a file, escaped for where it stands · {seq} 1, 2, 3 … · {{ is a brace · {name=…}
+names a slot, for `--expect-json '{\"json\":{\"id\":{\"slot\":\"name\"}}}'`. The same seed gives the same requests.
 
 Exit codes: 0 measured, 2 wrong input, 3 the server never accepted a connection, 130 interrupted.";
 

@@ -5,12 +5,20 @@ use crate::core::random;
 /// So many answers of one thread are kept. Beyond that they are thinned, so that memory has a bound.
 const MOST: usize = 1 << 18;
 
+/// A request whose answer was good, and when that was there. Its kind may be another than its number says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Good {
+    pub number: u64,
+    pub at_ns: u64,
+    pub kind: u32,
+}
+
 /// Numbers of requests whose answers were good, and when those were there.
 ///
 /// All of them are kept, or a share that is drawn by the number of the request: one in two, in four, and so on.
 #[derive(Debug)]
 pub struct Answers {
-    kept: Vec<(u64, u64)>,
+    kept: Vec<Good>,
     halvings: u32,
     most: usize,
 }
@@ -30,13 +38,17 @@ impl Answers {
         }
     }
 
-    /// The answer to request `number` was there at `at_ns`.
+    /// The answer to request `number`, of this kind, was there at `at_ns`.
     #[inline]
-    pub fn came(&mut self, number: u64, at_ns: u64) {
+    pub fn came(&mut self, number: u64, kind: usize, at_ns: u64) {
         if self.halvings > 0 && !is_kept(number, self.halvings) {
             return;
         }
-        self.kept.push((number, at_ns));
+        self.kept.push(Good {
+            number,
+            at_ns,
+            kind: kind as u32,
+        });
         if self.kept.len() >= self.most {
             self.thin(self.halvings + 1);
         }
@@ -47,8 +59,7 @@ impl Answers {
         1 << self.halvings
     }
 
-    /// Number and moment of those that are kept.
-    pub fn kept(&self) -> &[(u64, u64)] {
+    pub fn kept(&self) -> &[Good] {
         &self.kept
     }
 
@@ -59,13 +70,13 @@ impl Answers {
         let others = other
             .kept
             .iter()
-            .filter(|(number, _)| is_kept(*number, halvings));
+            .filter(|good| is_kept(good.number, halvings));
         self.kept.extend(others);
     }
 
     fn thin(&mut self, halvings: u32) {
         self.halvings = halvings;
-        self.kept.retain(|(number, _)| is_kept(*number, halvings));
+        self.kept.retain(|good| is_kept(good.number, halvings));
     }
 }
 
@@ -81,19 +92,20 @@ mod tests {
     #[test]
     fn keeps_all() {
         let mut answers = Answers::up_to(100);
-        (0..99).for_each(|number| answers.came(number, number * 7));
+        (0..99).for_each(|number| answers.came(number, 1, number * 7));
         assert_eq!((answers.one_in(), answers.kept().len()), (1, 99));
-        assert_eq!(answers.kept()[5], (5, 35));
+        let good = answers.kept()[5];
+        assert_eq!((good.number, good.kind, good.at_ns), (5, 1, 35));
     }
 
     /// Beyond the bound a share is kept, the same one whenever it is drawn and on whichever thread.
     #[test]
     fn thins_beyond_its_bound() {
         let mut answers = Answers::up_to(64);
-        (0..1000).for_each(|number| answers.came(number, number));
+        (0..1000).for_each(|number| answers.came(number, 0, number));
         assert!(answers.one_in() >= 16 && answers.kept().len() < 64);
         let mut other = Answers::up_to(64);
-        (1000..1030).for_each(|number| other.came(number, number));
+        (1000..1030).for_each(|number| other.came(number, 0, number));
         let one_in = answers.one_in();
         other.merge(&answers);
         assert_eq!(other.one_in(), one_in);
@@ -101,7 +113,7 @@ mod tests {
         let mut expected: Vec<u64> = (0..1030)
             .filter(|number| is_kept(*number, halvings))
             .collect();
-        let mut numbers: Vec<u64> = other.kept().iter().map(|(number, _)| *number).collect();
+        let mut numbers: Vec<u64> = other.kept().iter().map(|good| good.number).collect();
         numbers.sort_unstable();
         expected.sort_unstable();
         assert_eq!(numbers, expected);

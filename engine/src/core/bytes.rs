@@ -72,3 +72,7 @@ pub fn difference(right: &[u8], body: &[u8]) -> String {
     }
     format!("the body differs from byte {at} on")
 }
+
+#[cfg(test)]
+#[path = "bytes_tests.rs"]
+mod tests;

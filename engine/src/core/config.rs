@@ -2,16 +2,19 @@
 
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
+use crate::core::data::Supply;
 use crate::core::error::EngineError;
 use crate::core::lines::{self, Lines};
 use crate::core::plan::{self, Arrivals, Load, Model, Plan, Target, Tls};
 use crate::core::random;
-use crate::core::request::Request;
+use crate::core::request::{Draws, Request};
 use crate::core::schedule::{Curve, Step};
 
 const MAX_CONNECTIONS: usize = 100_000;
 const MAX_THREADS: usize = 256;
+const MAX_PIPELINE: usize = 1_000;
 pub const MAX_SECONDS: f64 = 86_400.0;
 const MAX_THINK_MS: f64 = 60_000.0;
 const RATES_PER_S: RangeInclusive<f64> = 0.001..=10_000_000.0;
@@ -71,15 +74,17 @@ impl Config {
         check_tls(&plan.target)?;
         let address = (outside.resolve)(&plan.target)?;
         let host = host_header(&plan.target);
+        let supply = Arc::new(Supply::compile(&plan)?);
         let compile = |request| {
-            Request::compile(request, &host, plan.load.keep_alive, outside.lines)
+            Request::compile(request, &host, plan.load.keep_alive, outside.lines, &supply)
                 .map_err(|error| error.within(format_args!("request `{}`", request.kind)))
         };
-        let requests = plan
+        let mut requests = plan
             .requests
             .iter()
             .map(compile)
             .collect::<Result<Vec<_>, _>>()?;
+        find_fillers(&mut requests)?;
         let total_weight: u64 = requests
             .iter()
             .map(|request| u64::from(request.weight))
@@ -143,6 +148,30 @@ impl Config {
     }
 }
 
+/// Finds the kind that keeps what each request names, and refuses circles: such requests could never be sent.
+fn find_fillers(requests: &mut [Request]) -> Result<(), EngineError> {
+    for index in 0..requests.len() {
+        requests[index].draws = requests[index].slots.kept_from().and_then(|from| {
+            let kind = requests.iter().position(|one| one.kind == from.kind)?;
+            let once = from.once;
+            Some(Draws { kind, once })
+        });
+    }
+    for request in &*requests {
+        let (mut next, mut steps) = (request.draws, 0);
+        while let Some(draws) = next {
+            if steps == requests.len() {
+                return Err(EngineError::Plan(format!(
+                    "request `{}` waits for answers that wait for its own",
+                    request.kind
+                )));
+            }
+            (next, steps) = (requests[draws.kind].draws, steps + 1);
+        }
+    }
+    Ok(())
+}
+
 fn check_load(load: &Load) -> Result<(), EngineError> {
     if !(1..=MAX_CONNECTIONS).contains(&load.connections) {
         return Err(EngineError::Plan(format!(
@@ -177,6 +206,18 @@ fn check_load(load: &Load) -> Result<(), EngineError> {
             "`load.think_ms` is {}; write 0 to {MAX_THINK_MS}",
             load.think_ms
         )));
+    }
+    if !(1..=MAX_PIPELINE).contains(&load.pipeline) {
+        return Err(EngineError::Plan(format!(
+            "`load.pipeline` is {}; write 1 to {MAX_PIPELINE}",
+            load.pipeline
+        )));
+    }
+    if load.pipeline > 1 && (load.model == Model::Open || !load.keep_alive) {
+        return Err(EngineError::Plan(
+            "`load.pipeline` belongs to the model `closed` and kept connections; leave it out"
+                .to_string(),
+        ));
     }
     if load.think_ms > 0.0 && load.model == Model::Open {
         return Err(EngineError::Plan(

@@ -111,6 +111,58 @@ fn think_time() {
     );
 }
 
+/// A kind that keeps has a name of its own, and no kind waits for itself, however far around.
+#[test]
+fn fillers() {
+    let kind = |kind: &str, path: &str, keep: &str| {
+        format!(
+            r#"{{"kind":"{kind}","method":"POST","path":"{path}","expect":{{"status":200}},"keep":{keep}}}"#
+        )
+    };
+    let keeps = r#"{"id":"id"}"#;
+    let chain = [
+        kind("a", "/", keeps),
+        kind("b", "/{a.id}", keeps),
+        kind("c", "/{b.id:once}", "{}"),
+    ];
+    let config = parse(&plan(LOAD, &chain.join(","))).unwrap();
+    let draws: Vec<_> = config.requests.iter().map(|one| one.draws).collect();
+    let draw = |kind, once| Some(Draws { kind, once });
+    assert_eq!(draws, [None, draw(0, false), draw(1, true)]);
+    let rows = [
+        (
+            vec![
+                kind("a", "/{c.id}", keeps),
+                kind("b", "/{a.id}", keeps),
+                kind("c", "/{b.id}", keeps),
+            ],
+            "request `a` waits for answers that wait for its own",
+        ),
+        (
+            vec![kind("a", "/{a.id}", keeps)],
+            "request `a` waits for answers that wait for its own",
+        ),
+        (
+            vec![kind("a", "/", keeps), kind("a", "/", keeps)],
+            "`a` keeps, and something else has its name; call it otherwise",
+        ),
+        (
+            vec![
+                kind("a", "/", keeps),
+                kind("b", "/", keeps),
+                kind("c", "/{a.id}/{b.id}", "{}"),
+            ],
+            "request `c`: `{b.id}` is of a second kind; a request names the answers of one",
+        ),
+    ];
+    for (requests, sentence) in rows {
+        assert_eq!(
+            parse(&plan(LOAD, &requests.join(","))).unwrap_err(),
+            sentence
+        );
+    }
+}
+
 const STEP: &str = r#"{"rate_per_s":10,"duration_s":1.5}"#;
 
 /// Steps make the window as long as they are together, and every step has the limits of a rate and of a time.

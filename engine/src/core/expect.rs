@@ -1,21 +1,28 @@
 //! The right answer to a request, compiled, and the comparison with the answer that came.
 
-use std::collections::{BTreeMap, HashMap};
-
-use serde_json::{Map, Value};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::core::bytes::{Bytes, difference};
+use crate::core::date;
 use crate::core::error::EngineError;
+use crate::core::headers::HeaderRules;
 use crate::core::http1::Answer;
+use crate::core::judge::{Judge, Times};
 use crate::core::outcome::Outcome;
 use crate::core::plan;
+use crate::core::rule::Rule;
+use crate::core::sent::Sent;
+use crate::core::table::{Bodies, Table};
 use crate::core::template::Slots;
 
 #[derive(Debug)]
 pub struct Expect {
     /// Each of them is right; all are errors, or none is.
     statuses: Box<[u16]>,
-    content_type: Option<String>,
+    /// Each of them is right; none: any is.
+    content_types: Box<[String]>,
+    headers: HeaderRules,
     length: Option<usize>,
     body: Body,
     pub check_one_in: u64,
@@ -26,34 +33,25 @@ enum Body {
     Any,
     Exact(Vec<u8>),
     Bytes(Bytes),
-    Json {
-        rules: Vec<(String, Rule)>,
-        /// Other fields than those of the rules are wrong.
-        closed: bool,
+    Rule {
+        rule: Rule,
+        any_case: bool,
+        /// It depends on what was sent.
+        names_slots: bool,
     },
-    /// JSON texts by the value of a slot.
-    Record {
-        slot: usize,
-        records: HashMap<i64, Box<str>>,
-    },
+    Table(Table),
 }
 
 /// Bodies that one thread has found right by reading them: the same bytes need not be read again.
 #[derive(Debug, Default)]
 pub struct Known {
-    /// By what a body depends on: the value of a record's slot.
-    bodies: HashMap<i64, Box<[u8]>>,
-    /// A body whose rules depend on nothing that was sent, and its times with how far they may be off.
+    /// By what a body depends on: the value of a table's slot.
+    bodies: Bodies,
+    /// A body whose rules depend on nothing that was sent, and its times.
     body: Vec<u8>,
-    times: Vec<(f64, f64)>,
-}
-
-#[derive(Debug)]
-enum Rule {
-    Equals(Value),
-    Slot(usize),
-    UnixNowWithinS(f64),
-    Text,
+    times: Times,
+    /// The last `date`.
+    dates: date::Memory,
 }
 
 /// What became of a request, and why where it is not right.
@@ -73,11 +71,7 @@ impl Expect {
         }
         let body = match &plan.body {
             None => Body::Any,
-            Some(plan::Body::Exact(text)) => Body::Exact(text.clone().into_bytes()),
-            Some(plan::Body::Bytes(bytes)) => Body::Bytes(Bytes::compile(bytes)?),
-            Some(plan::Body::Json(rules)) => compile_rules(rules, false, slots)?,
-            Some(plan::Body::Object(rules)) => compile_rules(rules, true, slots)?,
-            Some(plan::Body::Record(records)) => compile_records(records, slots)?,
+            Some(body) => Body::compile(body, slots)?,
         };
         let exact_length = match &body {
             Body::Exact(text) => Some(text.len()),
@@ -93,7 +87,8 @@ impl Expect {
         let length = plan.length.or(exact_length);
         Ok(Expect {
             statuses: plan.status.clone().into_boxed_slice(),
-            content_type: plan.content_type.clone(),
+            content_types: plan.content_type.clone().into_boxed_slice(),
+            headers: HeaderRules::compile(&plan.headers)?,
             length,
             body,
             check_one_in: plan.check_one_in,
@@ -105,6 +100,11 @@ impl Expect {
         !matches!(self.body, Body::Any)
     }
 
+    /// True where headers besides the content type must be told.
+    pub fn has_headers(&self) -> bool {
+        !self.headers.is_empty()
+    }
+
     pub fn is_status(&self, status: u16) -> bool {
         self.statuses.contains(&status)
     }
@@ -114,13 +114,13 @@ impl Expect {
         self.statuses[0] >= 400
     }
 
-    /// Compares an answer; its body's content only with `known`. `unix_now` is asked only where a rule needs it.
+    /// Compares an answer; its body's content only with `checks_body`. `unix_now` is asked only where a rule needs it.
     pub fn judge(
         &self,
         answer: &Answer,
-        slots: &Slots,
-        values: &[i64],
-        known: Option<&mut Known>,
+        sent: Sent,
+        known: &mut Known,
+        checks_body: bool,
         unix_now: impl Fn() -> f64,
     ) -> Judgement {
         if !self.is_status(answer.status) {
@@ -138,9 +138,15 @@ impl Expect {
                 ),
             };
         }
-        let wrong = self.wrong_shape(answer).or_else(|| {
-            known.and_then(|known| self.wrong_body(answer, slots, values, known, unix_now))
-        });
+        let mut wrong = self.wrong_shape(answer);
+        if wrong.is_none() && self.has_headers() {
+            wrong = self
+                .headers
+                .wrong(answer.headers, &mut known.dates, &unix_now);
+        }
+        if wrong.is_none() && checks_body {
+            wrong = self.wrong_body(answer, sent, known, unix_now);
+        }
         match wrong {
             Some(reason) => Judgement {
                 outcome: Outcome::WrongBody,
@@ -154,14 +160,14 @@ impl Expect {
     }
 
     fn wrong_shape(&self, answer: &Answer) -> Option<String> {
-        if let Some(expected) = &self.content_type {
-            let found = answer.content_type.unwrap_or(b"");
-            if !found.eq_ignore_ascii_case(expected.as_bytes()) {
-                return Some(format!(
-                    "content type `{}` instead of `{expected}`",
-                    String::from_utf8_lossy(found)
-                ));
-            }
+        let found = answer.content_type.unwrap_or(b"");
+        let is_found = |right: &String| found.eq_ignore_ascii_case(right.as_bytes());
+        if !self.content_types.is_empty() && !self.content_types.iter().any(is_found) {
+            return Some(format!(
+                "content type `{}` instead of `{}`",
+                String::from_utf8_lossy(found),
+                self.content_types.join("` or `")
+            ));
         }
         match self.length {
             Some(length) if length != answer.body.len() => {
@@ -174,8 +180,7 @@ impl Expect {
     fn wrong_body(
         &self,
         answer: &Answer,
-        slots: &Slots,
-        values: &[i64],
+        sent: Sent,
         known: &mut Known,
         unix_now: impl Fn() -> f64,
     ) -> Option<String> {
@@ -185,143 +190,81 @@ impl Expect {
             Body::Exact(text) if text == body => None,
             Body::Exact(text) => Some(difference(text, body)),
             Body::Bytes(bytes) => bytes.wrong(answer, &mut known.body),
-            Body::Json { rules, closed } => {
+            Body::Rule {
+                rule,
+                any_case,
+                names_slots,
+            } => {
                 let within = |(time, within_s): &(f64, f64)| (time - unix_now()).abs() <= *within_s;
                 if !known.body.is_empty() && known.body == body && known.times.iter().all(within) {
                     return None;
                 }
-                let fields = match object(body) {
-                    Ok(fields) => fields,
-                    Err(reason) => return Some(reason),
+                let judge = Judge::new(body, sent, *any_case, &unix_now, &mut known.times);
+                let wrong = judge.wrong(rule);
+                known.body.clear();
+                if wrong.is_none() && !names_slots {
+                    known.body.extend_from_slice(body);
+                }
+                wrong
+            }
+            Body::Table(table) => table.wrong(body, sent, &mut known.bodies),
+        }
+    }
+}
+
+impl Body {
+    /// One key says how the body is right; `any_case` may stand beside a rule.
+    fn compile(plan: &Value, slots: &Slots) -> Result<Body, EngineError> {
+        let mut plan = plan.clone();
+        let any_case = plan
+            .as_object_mut()
+            .and_then(|fields| fields.remove("any_case"));
+        let whole = plan.as_object().filter(|fields| fields.len() == 1);
+        let body = match whole.and_then(|fields| fields.iter().next()) {
+            Some((key, Value::String(text))) if key == "exact" => {
+                Body::Exact(text.clone().into_bytes())
+            }
+            Some((key, bytes)) if key == "bytes" => {
+                Body::Bytes(Bytes::compile(&read(key, bytes)?)?)
+            }
+            Some((key, table)) if key == "table" => {
+                Body::Table(Table::compile(&read(key, table)?, slots)?)
+            }
+            _ => {
+                let rule = Rule::compile(&plan, slots)?;
+                let any_case = match any_case {
+                    None => false,
+                    Some(Value::Bool(any_case)) => any_case,
+                    Some(other) => {
+                        return Err(EngineError::Plan(format!(
+                            "`expect.body.any_case` is {other}; write true or false"
+                        )));
+                    }
                 };
-                let wrong = wrong_fields(&fields, rules, *closed, |field, rule, found| {
-                    rule.wrong(field, found, slots, values, &unix_now)
+                if any_case {
+                    rule.check_cases()?;
+                }
+                let names_slots = rule.names_slots();
+                return Ok(Body::Rule {
+                    rule,
+                    any_case,
+                    names_slots,
                 });
-                if wrong.is_none() {
-                    known.keep(body, &fields, rules);
-                }
-                wrong
             }
-            Body::Record { slot, records } => {
-                let value = values[*slot];
-                if known
-                    .bodies
-                    .get(&value)
-                    .is_some_and(|right| **right == *body)
-                {
-                    return None;
-                }
-                let wrong = wrong_record(body, &records[&value]);
-                if wrong.is_none() {
-                    known.bodies.insert(value, body.into());
-                }
-                wrong
-            }
+        };
+        match any_case {
+            None => Ok(body),
+            Some(_) => Err(EngineError::Plan(
+                "`expect.body.any_case` stands beside a rule alone; leave it out".to_string(),
+            )),
         }
     }
 }
 
-impl Known {
-    /// Remembers a right body, unless a rule of it depends on what was sent.
-    fn keep(&mut self, body: &[u8], fields: &Map<String, Value>, rules: &[(String, Rule)]) {
-        self.body.clear();
-        self.times.clear();
-        if rules.iter().any(|(_, rule)| matches!(rule, Rule::Slot(_))) {
-            return;
-        }
-        self.body.extend_from_slice(body);
-        for (field, rule) in rules {
-            if let (Rule::UnixNowWithinS(within_s), Some(time)) = (rule, fields[field].as_f64()) {
-                self.times.push((time, *within_s));
-            }
-        }
-    }
-}
-
-/// The JSON object in `body`, or the reason of a judgement.
-fn object(body: &[u8]) -> Result<Map<String, Value>, String> {
-    match serde_json::from_slice::<Value>(body) {
-        Ok(Value::Object(fields)) => Ok(fields),
-        Ok(_) => Err("the body is not a JSON object".to_string()),
-        Err(error) => Err(format!("the body is not JSON: {error}")),
-    }
-}
-
-/// The first field that is missing or wrong by `judge`, or stands beside the rules where that is wrong.
-fn wrong_fields<R>(
-    fields: &Map<String, Value>,
-    rules: &[(String, R)],
-    closed: bool,
-    judge: impl Fn(&str, &R, &Value) -> Option<String>,
-) -> Option<String> {
-    let wrong = rules
-        .iter()
-        .find_map(|(field, rule)| match fields.get(field) {
-            Some(found) => judge(field, rule, found),
-            None => Some(format!("field `{field}` is missing")),
-        });
-    if wrong.is_some() || !closed || fields.len() == rules.len() {
-        return wrong;
-    }
-    fields
-        .keys()
-        .find(|field| rules.iter().all(|(ruled, _)| ruled != *field))
-        .map(|field| format!("field `{field}` does not belong there"))
-}
-
-/// What is wrong with `body`, which must hold the JSON value `right`, in whatever order and form.
-fn wrong_record(body: &[u8], right: &str) -> Option<String> {
-    let right: Value = serde_json::from_str(right).expect("a record is JSON");
-    let Value::Object(right) = right else {
-        unreachable!("a record is an object")
-    };
-    let rules: Vec<(String, Value)> = right.into_iter().collect();
-    match object(body) {
-        Ok(fields) => wrong_fields(&fields, &rules, true, |field, expected, found| {
-            (expected != found).then(|| format!("field `{field}` is {found} instead of {expected}"))
-        }),
-        Err(reason) => Some(reason),
-    }
-}
-
-impl Rule {
-    fn wrong(
-        &self,
-        field: &str,
-        found: &Value,
-        slots: &Slots,
-        values: &[i64],
-        unix_now: &impl Fn() -> f64,
-    ) -> Option<String> {
-        match self {
-            Rule::Equals(expected) if expected == found => None,
-            Rule::Equals(expected) => {
-                Some(format!("field `{field}` is {found} instead of {expected}"))
-            }
-            Rule::Slot(index) => {
-                let sent = slots.text(*index, values[*index]);
-                let same = match found {
-                    Value::String(text) => *text == sent,
-                    Value::Number(number) => number.to_string() == sent,
-                    _ => false,
-                };
-                (!same).then(|| format!("field `{field}` is {found} instead of {sent}, as sent"))
-            }
-            Rule::Text => (!found.is_string())
-                .then(|| format!("field `{field}` is {found} instead of a text")),
-            Rule::UnixNowWithinS(within_s) => {
-                let now = unix_now();
-                let right = found
-                    .as_f64()
-                    .is_some_and(|seconds| (seconds - now).abs() <= *within_s);
-                (!right).then(|| {
-                    format!(
-                        "field `{field}` is {found}, more than {within_s} s from now ({now:.3})"
-                    )
-                })
-            }
-        }
-    }
+/// A part of the plan that is read when its place is known.
+fn read<T: DeserializeOwned>(key: &str, plan: &Value) -> Result<T, EngineError> {
+    serde_json::from_value(plan.clone())
+        .map_err(|error| EngineError::Plan(format!("`expect.body.{key}`: {error}")))
 }
 
 fn check_statuses(statuses: &[u16]) -> Result<(), EngineError> {
@@ -350,65 +293,6 @@ fn check_statuses(statuses: &[u16]) -> Result<(), EngineError> {
 fn or_words(statuses: &[u16]) -> String {
     let words: Vec<String> = statuses.iter().map(u16::to_string).collect();
     words.join(" or ")
-}
-
-fn compile_rules(
-    rules: &BTreeMap<String, plan::Rule>,
-    closed: bool,
-    slots: &Slots,
-) -> Result<Body, EngineError> {
-    let compile =
-        |(field, rule): (&String, &plan::Rule)| Ok((field.clone(), compile_rule(rule, slots)?));
-    let rules = rules
-        .iter()
-        .map(compile)
-        .collect::<Result<_, EngineError>>()?;
-    Ok(Body::Json { rules, closed })
-}
-
-fn compile_records(plan: &plan::Records, slots: &Slots) -> Result<Body, EngineError> {
-    let slot = slots
-        .find(&plan.slot)
-        .map_err(|error| error.within("`expect.body`"))?;
-    let numbers = slots.range(slot).filter(|_| slots.is_number(slot));
-    let Some((first, span)) = numbers else {
-        return Err(EngineError::Plan(format!(
-            "`expect.body`: slot `{}` has no range of numbers, so records cannot be found by it",
-            plan.slot
-        )));
-    };
-    let lacking = (0..span)
-        .map(|place| first + place as i64)
-        .find(|value| !plan.records.get(value).is_some_and(Value::is_object));
-    if let Some(value) = lacking {
-        return Err(EngineError::Plan(format!(
-            "`expect.body`: slot `{}` can be {value}, and no record of that key is a JSON object",
-            plan.slot
-        )));
-    }
-    let records = plan
-        .records
-        .iter()
-        .map(|(value, record)| (*value, record.to_string().into_boxed_str()))
-        .collect();
-    Ok(Body::Record { slot, records })
-}
-
-fn compile_rule(rule: &plan::Rule, slots: &Slots) -> Result<Rule, EngineError> {
-    match rule {
-        plan::Rule::Equals(value) => Ok(Rule::Equals(value.clone())),
-        plan::Rule::Slot(name) => slots
-            .find(name)
-            .map(Rule::Slot)
-            .map_err(|error| error.within("`expect.body`")),
-        plan::Rule::Text => Ok(Rule::Text),
-        plan::Rule::UnixNowWithinS(within_s) if *within_s >= 0.0 => {
-            Ok(Rule::UnixNowWithinS(*within_s))
-        }
-        plan::Rule::UnixNowWithinS(within_s) => Err(EngineError::Plan(format!(
-            "`unix_now_within_s` is {within_s}; write a number of seconds from 0"
-        ))),
-    }
 }
 
 #[cfg(test)]

@@ -29,11 +29,39 @@ pub struct Answer<'a> {
     pub status: u16,
     pub content_type: Option<&'a [u8]>,
     pub content_encoding: Option<&'a [u8]>,
+    /// None, unless `Progress::with_headers` asked for them.
+    pub headers: Headers<'a>,
     pub body: &'a [u8],
     /// The server will not answer again on this connection.
     pub close: bool,
     /// Bytes that follow the answer although nothing more was asked.
     pub extra_bytes: usize,
+}
+
+/// The headers of a whole answer, in their order.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Headers<'a> {
+    bytes: &'a [u8],
+    places: &'a [Place],
+}
+
+/// Where a header's name and value stand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    name: Range<usize>,
+    value: Range<usize>,
+}
+
+impl<'a> Headers<'a> {
+    /// The values of all headers of this name, whatever its case.
+    pub fn named(self, name: &str) -> impl Iterator<Item = &'a [u8]> {
+        let is_named = move |place: &&Place| {
+            place.name.len() == name.len()
+                && self.bytes[place.name.clone()].eq_ignore_ascii_case(name.as_bytes())
+        };
+        let value = move |place: &'a Place| &self.bytes[place.value.clone()];
+        self.places.iter().filter(is_named).map(value)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +85,8 @@ struct Head {
 #[derive(Debug)]
 pub struct Progress {
     most_body_bytes: usize,
+    keeps_headers: bool,
+    headers: Vec<Place>,
     head: Option<Head>,
     head_start: usize,
     chunk_start: usize,
@@ -81,12 +111,22 @@ impl Progress {
     pub fn new(most_body_bytes: usize) -> Progress {
         Progress {
             most_body_bytes,
+            keeps_headers: false,
+            headers: Vec::new(),
             head: None,
             head_start: 0,
             chunk_start: 0,
             in_trailers: false,
             decoded: Vec::new(),
             end: 0,
+        }
+    }
+
+    /// Whether answers tell all of their headers.
+    pub fn with_headers(self, keeps_headers: bool) -> Progress {
+        Progress {
+            keeps_headers,
+            ..self
         }
     }
 
@@ -101,12 +141,13 @@ impl Progress {
     /// `bytes`: everything received since the request; `to_head`: the request was HEAD; `ended`: no more will come.
     pub fn step(&mut self, bytes: &[u8], to_head: bool, ended: bool) -> Step {
         while self.head.is_none() {
-            match parse_head(&bytes[self.head_start..], to_head) {
+            let places = self.keeps_headers.then_some(&mut self.headers);
+            match parse_head(&bytes[self.head_start..], to_head, places) {
                 Ok(Some(head)) if head.body_start > MAX_HEAD_BYTES => {
                     return Step::Bad(HEAD_TOO_LONG);
                 }
                 Ok(Some(mut head)) => {
-                    shift(&mut head, self.head_start);
+                    shift(&mut head, &mut self.headers, self.head_start);
                     if head.status == 101 {
                         return Step::Bad("status 101 to a request that asked for no upgrade");
                     }
@@ -212,10 +253,19 @@ impl Progress {
             status: head.status,
             content_type: head.content_type.clone().map(|range| &bytes[range]),
             content_encoding: head.content_encoding.clone().map(|range| &bytes[range]),
+            headers: Headers {
+                bytes,
+                places: &self.headers,
+            },
             body,
             close: head.close || head.framing == Framing::UntilClose,
             extra_bytes: bytes.len() - self.end,
         }
+    }
+
+    /// Where the answer ends, after `step` said `Done`.
+    pub fn end(&self) -> usize {
+        self.end
     }
 
     /// The status, once a whole header has been read.
@@ -224,14 +274,26 @@ impl Progress {
     }
 }
 
-fn shift(head: &mut Head, by: usize) {
+fn shift(head: &mut Head, headers: &mut [Place], by: usize) {
+    if by == 0 {
+        return;
+    }
     head.body_start += by;
     for field in [&mut head.content_type, &mut head.content_encoding] {
         *field = field.take().map(|range| range.start + by..range.end + by);
     }
+    for Place { name, value } in headers {
+        *name = name.start + by..name.end + by;
+        *value = value.start + by..value.end + by;
+    }
 }
 
-fn parse_head(bytes: &[u8], to_head: bool) -> Result<Option<Head>, &'static str> {
+/// `places`: where its headers stand, if that is asked for.
+fn parse_head(
+    bytes: &[u8],
+    to_head: bool,
+    places: Option<&mut Vec<Place>>,
+) -> Result<Option<Head>, &'static str> {
     let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
     let mut response = httparse::Response::new(&mut []);
     let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
@@ -251,6 +313,13 @@ fn parse_head(bytes: &[u8], to_head: bool) -> Result<Option<Head>, &'static str>
     };
     for header in response.headers.iter() {
         fields.read(header, bytes)?;
+    }
+    if let Some(places) = places {
+        places.clear();
+        places.extend(response.headers.iter().map(|header| Place {
+            name: place(header.name.as_bytes(), bytes),
+            value: place(header.value, bytes),
+        }));
     }
     let framing = fields.framing(status, to_head)?;
     Ok(Some(Head {

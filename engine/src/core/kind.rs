@@ -8,8 +8,8 @@ use crate::core::outcome::Outcomes;
 /// Outcomes and latencies are those of requests that were sent inside the window.
 #[derive(Debug, Clone)]
 pub struct KindRecord {
-    /// Good answers of the whole life.
-    pub life_ok: u64,
+    /// Of the whole life, the one exception.
+    pub life: Outcomes,
     pub outcomes: Outcomes,
     pub latency_ok: Histogram<u64>,
 }
@@ -17,14 +17,14 @@ pub struct KindRecord {
 impl KindRecord {
     pub fn new() -> KindRecord {
         KindRecord {
-            life_ok: 0,
+            life: Outcomes::default(),
             outcomes: Outcomes::default(),
             latency_ok: histogram(),
         }
     }
 
     pub fn merge(&mut self, other: &KindRecord) {
-        self.life_ok += other.life_ok;
+        self.life.merge(&other.life);
         self.outcomes.merge(&other.outcomes);
         add(&mut self.latency_ok, &other.latency_ok);
     }

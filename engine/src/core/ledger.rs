@@ -179,9 +179,13 @@ mod tests {
             {{"name":"credits","account":"to","add":"amount"}},{{"name":"rows","account":"to","add":"1"}}]}}"#
         );
         vec![
-            Request::compile(&serde_json::from_str(&json).unwrap(), "h", true, &|_| {
-                Err(EngineError::File("there are no files here".to_string()))
-            })
+            Request::compile(
+                &serde_json::from_str(&json).unwrap(),
+                "h",
+                true,
+                &|_| Err(EngineError::File("there are no files here".to_string())),
+                &Default::default(),
+            )
             .unwrap(),
         ]
     }

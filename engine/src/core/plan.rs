@@ -11,7 +11,17 @@ pub struct Plan {
     pub seed: u64,
     pub target: Target,
     pub load: Load,
+    /// Rows that requests draw, by the table's name.
+    #[serde(default)]
+    pub data: BTreeMap<String, Data>,
     pub requests: Vec<Request>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Data {
+    pub columns: Vec<String>,
+    pub rows: Vec<Vec<serde_json::Value>>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -84,6 +94,9 @@ pub struct Load {
     /// Closed loop: each connection pauses so long between an answer and its next request.
     #[serde(default)]
     pub think_ms: f64,
+    /// Closed loop: so many requests are sent together on each connection.
+    #[serde(default = "one_request")]
+    pub pipeline: usize,
     /// Something is made to go wrong in the window: its tenths are told, and answers 5xx are of unknown fate.
     #[serde(default)]
     pub fault: bool,
@@ -113,6 +126,9 @@ pub struct Request {
     pub ledger: Vec<LedgerEntry>,
     /// When each good answer came is told at the end, with what these slots held. `None`: it is not.
     pub log: Option<Vec<String>>,
+    /// What is kept of good answers: a name, and its place in the JSON body.
+    #[serde(default)]
+    pub keep: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -121,25 +137,17 @@ pub struct Expect {
     /// Each of them is right.
     #[serde(deserialize_with = "one_or_more")]
     pub status: Vec<u16>,
-    pub content_type: Option<String>,
+    /// Each of them is right; none: any is.
+    #[serde(default, deserialize_with = "none_or_more")]
+    pub content_type: Vec<String>,
+    /// Rules by the header's name.
+    #[serde(default)]
+    pub headers: BTreeMap<String, serde_json::Value>,
     pub length: Option<usize>,
-    pub body: Option<Body>,
+    /// Read by `core::expect`: `exact`, `bytes`, `table`, or a rule of `core::rule`.
+    pub body: Option<serde_json::Value>,
     #[serde(default = "every_answer")]
     pub check_one_in: u64,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Body {
-    Exact(String),
-    /// Any bytes, as they come in an answer.
-    Bytes(Bytes),
-    /// Fields that have no rule are not looked at.
-    Json(BTreeMap<String, Rule>),
-    /// As `Json`, and the object has these fields alone.
-    Object(BTreeMap<String, Rule>),
-    /// The JSON value that belongs to what was sent.
-    Record(Records),
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -151,22 +159,12 @@ pub struct Bytes {
     pub coding: Option<String>,
 }
 
+/// Whole answers by the value of a slot.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Records {
+pub struct Table {
     pub slot: String,
-    /// By the value of the slot.
-    pub records: BTreeMap<i64, serde_json::Value>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Rule {
-    Equals(serde_json::Value),
-    Slot(String),
-    UnixNowWithinS(f64),
-    /// Any text.
-    Text,
+    pub rows: BTreeMap<String, serde_json::Value>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -194,7 +192,29 @@ fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u16>, D
     })
 }
 
+/// Nothing, a text, or a list of texts.
+fn none_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(
+        untagged,
+        expecting = "`expect.content_type` is neither a text nor a list of them"
+    )]
+    enum Types {
+        One(String),
+        Several(Vec<String>),
+    }
+    Ok(match Option::deserialize(deserializer)? {
+        None => Vec::new(),
+        Some(Types::One(one)) => vec![one],
+        Some(Types::Several(several)) => several,
+    })
+}
+
 fn one_thread() -> usize {
+    1
+}
+
+fn one_request() -> usize {
     1
 }
 

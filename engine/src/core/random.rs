@@ -9,6 +9,7 @@ const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 pub const MIX: u64 = u64::MAX;
 pub const ARRIVAL: u64 = u64::MAX - 1;
 pub const CHECK: u64 = u64::MAX - 2;
+pub const KEPT: u64 = u64::MAX - 3;
 
 fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

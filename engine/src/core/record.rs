@@ -221,6 +221,7 @@ impl Record {
     /// A request that was due in `step` could not be sent.
     pub fn unsent(&mut self, kind: usize, step: usize) {
         self.life.unsent += 1;
+        self.kinds[kind].life.unsent += 1;
         if self.phase == Phase::Window {
             self.kinds[kind].outcomes.unsent += 1;
             if let Some(step) = self.steps.get_mut(step) {
@@ -233,7 +234,7 @@ impl Record {
         let ok = ended.outcome == Outcome::Ok;
         self.in_flight -= 1;
         self.life.add(ended.outcome);
-        self.kinds[ended.kind].life_ok += u64::from(ok);
+        self.kinds[ended.kind].life.add(ended.outcome);
         self.life_bodies_checked += u64::from(ended.body_checked);
         self.settling.ended(ok, ended.at_ns);
         if self.phase == Phase::Window {
@@ -396,7 +397,8 @@ impl Record {
     /// Every request must have exactly one outcome; a sum that is off is a fault of the engine.
     pub fn check_identities(&self) -> Result<(), EngineError> {
         let window = self.window_outcomes();
-        let mut steps = Outcomes::default();
+        let (mut kinds, mut steps) = (Outcomes::default(), Outcomes::default());
+        self.kinds.iter().for_each(|kind| kinds.merge(&kind.life));
         self.steps
             .iter()
             .for_each(|step| steps.merge(&step.outcomes));
@@ -406,6 +408,11 @@ impl Record {
                 "life: outcomes = sent + unsent",
                 self.life.total(),
                 self.life_sent + self.life.unsent,
+            ),
+            (
+                "life: the outcomes of all kinds are its own",
+                kinds.total(),
+                self.life.total(),
             ),
             (
                 "window: outcomes = sent + unsent",

@@ -17,7 +17,7 @@ fn render(text: &str, seed: u64, number: u64) -> String {
     let (template, slots) = compile(text).unwrap();
     let (mut values, mut out) = (Vec::new(), Vec::new());
     slots.draw(seed, number, &mut values);
-    template.render(&slots, &values, &mut out);
+    template.render(&slots, &values, None, &mut out);
     String::from_utf8(out).unwrap()
 }
 
@@ -151,13 +151,16 @@ fn slots_have_names() {
         ("{{\"id\" : \"{seq}\"}", Some("id")),
         ("{{\"x\":1,\"acc no\": {seq}}", Some("acc no")),
         ("id={seq}&x=1", Some("id")),
+        ("/users/{id=seq}", Some("id")),
+        ("/x?a={b=int:1..2}", Some("b")),
+        ("/x?a={choice:b=c|d}", Some("a")),
         ("/users/{seq}", None),
         ("/a/b={seq}", None),
         ("{{\"list\":[{seq}]}", None),
     ];
     for (text, name) in rows {
         let (_, slots) = compile(text).unwrap();
-        assert_eq!(slots.slots[0].name.as_deref(), name, "{text}");
+        assert_eq!(slots.name(0), name, "{text}");
     }
 }
 

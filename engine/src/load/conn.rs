@@ -3,8 +3,10 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::AsRawFd;
+use std::sync::Arc;
 
 use crate::core::http1::{Answer, Progress, Step};
+use crate::core::kept::Kept;
 use crate::load::stream::Stream;
 use crate::sys::{self, socket};
 
@@ -26,7 +28,7 @@ pub enum State {
     Idle,
 }
 
-/// The request that a connection is busy with.
+/// One request that is under way.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Exchange {
     pub number: u64,
@@ -39,6 +41,17 @@ pub struct Exchange {
     pub sent_ns: u64,
     /// The step of the window that it was due in.
     pub step: usize,
+}
+
+/// A request that is under way, and what it held.
+#[derive(Debug, Default)]
+pub struct Held {
+    pub exchange: Exchange,
+    pub values: Vec<i64>,
+    /// The earlier answer that it names, until it has ended.
+    pub kept: Option<Arc<Kept>>,
+    /// Where it begins in what is sent.
+    pub start: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,11 +78,15 @@ pub struct Conn<S> {
     pub state: State,
     /// Grows with each new socket, so that a late event of an old one is told apart.
     pub generation: u32,
-    pub exchange: Exchange,
-    pub values: Vec<i64>,
+    /// The requests that are sent together, in their order; one where nothing is pipelined.
+    batch: Vec<Held>,
+    /// Which of them is answered next.
+    current: usize,
     pub out: Vec<u8>,
     written: usize,
     received: Vec<u8>,
+    /// Where the next answer begins in what was received: behind those of the same batch.
+    answer_start: usize,
     progress: Progress,
     whole: Bytes,
     refusals: u32,
@@ -85,17 +102,20 @@ pub struct Conn<S> {
 
 impl<S: Stream> Conn<S> {
     /// `most_body_bytes`: a longer answer is malformed, and read no further.
-    pub fn new(most_body_bytes: usize) -> Conn<S> {
+    /// `keeps_headers`: its answers tell all of their headers.
+    /// `pipeline`: so many requests are sent together.
+    pub fn new(most_body_bytes: usize, keeps_headers: bool, pipeline: usize) -> Conn<S> {
         Conn {
             stream: None,
             state: State::Closed,
             generation: 0,
-            exchange: Exchange::default(),
-            values: Vec::new(),
+            batch: (0..pipeline).map(|_| Held::default()).collect(),
+            current: 0,
             out: Vec::new(),
             written: 0,
             received: Vec::new(),
-            progress: Progress::new(most_body_bytes),
+            answer_start: 0,
+            progress: Progress::new(most_body_bytes).with_headers(keeps_headers),
             whole: Bytes::Own,
             refusals: 0,
             reached_ns: 0,
@@ -106,13 +126,57 @@ impl<S: Stream> Conn<S> {
         }
     }
 
-    /// A new request lies in `out`: nothing of it is sent, nothing received.
-    pub fn begin(&mut self, exchange: Exchange) {
-        self.exchange = exchange;
+    /// New requests will lie in `out`: nothing of them is sent, nothing received.
+    pub fn begin(&mut self) {
+        self.current = 0;
+        self.out.clear();
         self.written = 0;
         self.received.clear();
+        self.answer_start = 0;
         self.progress.reset();
         self.whole = Bytes::Own;
+    }
+
+    /// The request that is answered next.
+    pub fn held(&self) -> &Held {
+        &self.batch[self.current]
+    }
+
+    pub fn held_mut(&mut self) -> &mut Held {
+        &mut self.batch[self.current]
+    }
+
+    /// Request number `place` of those that are sent together, and what is sent.
+    pub fn place(&mut self, place: usize) -> (&mut Held, &mut Vec<u8>) {
+        let held = &mut self.batch[place];
+        held.start = self.out.len();
+        (held, &mut self.out)
+    }
+
+    /// Moves the sends of all requests: a handshake came before them.
+    pub fn delay(&mut self, by_ns: u64) {
+        for held in &mut self.batch {
+            held.exchange.sent_ns += by_ns;
+        }
+    }
+
+    /// Drops what was received: it is of no request that follows.
+    pub fn forget(&mut self) {
+        self.received.clear();
+        self.progress.reset();
+        (self.answer_start, self.whole) = (0, Bytes::Own);
+    }
+
+    /// Whether others are behind the request that is answered next.
+    pub fn has_others(&self) -> bool {
+        self.current + 1 < self.batch.len()
+    }
+
+    /// Goes on to the request behind the one that has ended, if there is one.
+    pub fn go_on(&mut self) -> bool {
+        let has_others = self.has_others();
+        self.current += usize::from(has_others);
+        has_others
     }
 
     /// Begins to connect and registers with `epoll`. True: connected already.
@@ -214,7 +278,7 @@ impl<S: Stream> Conn<S> {
     /// Reads until the answer is whole or the socket is empty. An answer that comes in one piece stays in `scratch`.
     /// `gone`: `epoll` said that the end of the stream can be read too.
     pub fn receive(&mut self, scratch: &mut [u8], gone: bool) -> Received {
-        let to_head = self.exchange.to_head;
+        let to_head = self.held().exchange.to_head;
         self.bytes_in = 0;
         let Some(stream) = &mut self.stream else {
             return Received::Ended { by_reset: true };
@@ -261,11 +325,36 @@ impl<S: Stream> Conn<S> {
         }
     }
 
-    /// The answer, after `receive` said `Whole` with the same `scratch`.
+    /// The next answer of the batch, if it lies whole behind the one before it. `More`: `receive` reads on.
+    pub fn follow(&mut self, scratch: &[u8]) -> Received {
+        let to_head = self.held().exchange.to_head;
+        self.answer_start += self.progress.end();
+        self.progress.reset();
+        let bytes = match self.whole {
+            Bytes::Scratch(count) => &scratch[self.answer_start..count],
+            Bytes::Own => &self.received[self.answer_start..],
+        };
+        match self.progress.step(bytes, to_head, false) {
+            Step::Done => Received::Whole,
+            Step::Bad(reason) => Received::Bad(reason),
+            Step::More => {
+                match self.whole {
+                    Bytes::Scratch(count) => self
+                        .received
+                        .extend_from_slice(&scratch[self.answer_start..count]),
+                    Bytes::Own => drop(self.received.drain(..self.answer_start)),
+                }
+                (self.answer_start, self.whole) = (0, Bytes::Own);
+                Received::More
+            }
+        }
+    }
+
+    /// The answer, after `receive` or `follow` said `Whole` with the same `scratch`.
     pub fn answer<'a>(&'a self, scratch: &'a [u8]) -> Answer<'a> {
         match self.whole {
-            Bytes::Scratch(count) => self.progress.answer(&scratch[..count]),
-            Bytes::Own => self.progress.answer(&self.received),
+            Bytes::Scratch(count) => self.progress.answer(&scratch[self.answer_start..count]),
+            Bytes::Own => self.progress.answer(&self.received[self.answer_start..]),
         }
     }
 
@@ -273,9 +362,9 @@ impl<S: Stream> Conn<S> {
     pub fn partial<'a>(&'a self, scratch: &'a [u8]) -> (Option<u16>, &'a [u8]) {
         match self.whole {
             Bytes::Scratch(count) if self.received.is_empty() => {
-                (self.progress.status(), &scratch[..count])
+                (self.progress.status(), &scratch[self.answer_start..count])
             }
-            _ => (self.progress.status(), &self.received),
+            _ => (self.progress.status(), &self.received[self.answer_start..]),
         }
     }
 }
@@ -305,7 +394,7 @@ mod tests {
     /// Waits between refused attempts double up to a limit, and start anew after a success.
     #[test]
     fn backoff() {
-        let mut conn = Conn::<OwnedFd>::new(0);
+        let mut conn = Conn::<OwnedFd>::new(0, false, 1);
         let waits: Vec<u64> = (0..7).map(|_| conn.backoff_ns() / 1_000_000).collect();
         assert_eq!(waits, [10, 20, 40, 80, 160, 320, 320]);
         conn.connected();

@@ -27,9 +27,13 @@ pub struct Connections<S: Stream> {
 impl<S: Stream> Connections<S> {
     pub fn new(config: &Config, thread: usize, client: S::Client) -> io::Result<Connections<S>> {
         let body_bytes = most_body_bytes(config.load.connections);
+        let keeps_headers = config
+            .requests
+            .iter()
+            .any(|request| request.expect.has_headers());
         Ok(Connections {
             all: (0..config.connections_of(thread))
-                .map(|_| Conn::new(body_bytes))
+                .map(|_| Conn::new(body_bytes, keeps_headers, config.load.pipeline))
                 .collect(),
             idle: Vec::new(),
             parked: Vec::new(),

@@ -1,15 +1,17 @@
-//! What one thread counts and knows: its record, the bodies that it has found right, its clocks at the window's ends.
+//! What one thread counts and knows: its record, the bodies that it has found right, what it keeps of them, its clocks at the window's ends.
 
 use crate::core::config::Config;
 use crate::core::expect::Known;
 use crate::core::ledger::Ledger;
 use crate::core::record::{Phase, Record};
+use crate::core::rings::Rings;
 use crate::load::control::{Mark, Report};
 
 pub struct Counting {
     pub(crate) record: Record,
     /// Right bodies so far, by kind.
     pub(crate) known: Vec<Known>,
+    pub(crate) rings: Rings,
     window_start: Option<Mark>,
     window_end: Option<Mark>,
     connected_before: bool,
@@ -22,6 +24,7 @@ impl Counting {
         Counting {
             record: Record::new(kinds, ledger, config.offered.is_some(), steps),
             known: config.requests.iter().map(|_| Known::default()).collect(),
+            rings: Rings::new(config),
             window_start: None,
             window_end: None,
             connected_before: false,

@@ -2,10 +2,14 @@
 
 use std::io;
 
+use crate::core::config::Config;
 use crate::core::expect::Judgement;
+use crate::core::http1::Answer;
 use crate::core::outcome::Outcome;
 use crate::core::record::{Ended, Sample};
-use crate::load::conn::{Exchange, Received, State};
+use crate::core::sent::Sent;
+use crate::load::conn::{Exchange, Held, Received, State};
+use crate::load::counting::Counting;
 use crate::load::stream::Stream;
 use crate::load::worker::Worker;
 use crate::sys;
@@ -13,25 +17,47 @@ use crate::sys;
 /// After a send that failed at once, so that the loop cannot spin on it.
 const BROKEN_SEND_WAIT_NS: u64 = 1_000_000;
 const SAMPLE_BYTES: usize = 300;
+const CLOSED_BEFORE: &str = "the connection was closed after an earlier answer of the batch";
 
 impl<S: Stream> Worker<S> {
-    /// Renders request `number` and sends it, on a new connection if need be. Never ends in another `issue`:
-    /// a failure at once is taken up again by the clock.
+    /// Renders request `number`, and those that are sent with it, and sends them, on a new connection if need be. Never ends in
+    /// another `issue`: a failure at once is taken up again by the clock.
     pub(crate) fn issue(&mut self, index: usize, number: u64, due_ns: u64) {
-        let kind = self.config.kind_of(number);
-        let request = &self.config.requests[kind];
+        self.connections.all[index].begin();
+        self.prepare(index, 0, number, due_ns);
+        for place in 1..self.config.load.pipeline {
+            let number = self.timing.take_number();
+            self.prepare(index, place, number, due_ns);
+        }
         let conn = &mut self.connections.all[index];
+        if conn.is_open() {
+            conn.state = State::Busy;
+            self.send(index);
+        } else {
+            self.open(index);
+        }
+    }
+
+    /// Renders request `number` behind the earlier ones of its batch.
+    fn prepare(&mut self, index: usize, place: usize, number: u64, due_ns: u64) {
+        let (kind, kept) = self.counting.rings.choose(&self.config, number);
+        let request = &self.config.requests[kind];
+        let (held, out) = self.connections.all[index].place(place);
         request
             .slots
-            .draw(self.config.seed, number, &mut conn.values);
-        request.render(&conn.values, &mut self.body, &mut conn.out);
+            .draw(self.config.seed, number, &mut held.values);
+        if let Some(kept) = &kept {
+            request.slots.follow(kept, &mut held.values);
+        }
+        request.render(&held.values, kept.as_deref(), &mut self.body, out);
+        held.kept = kept;
         let step = self.timing.pace.step_at(self.turn.schedule_ns(due_ns));
         let in_window = self
             .counting
             .record
             .sent((self.now_ns - due_ns) / 1000, step);
         self.counting.record.silences.sent(self.now_ns);
-        conn.begin(Exchange {
+        held.exchange = Exchange {
             number,
             kind,
             to_head: request.is_head(),
@@ -39,13 +65,7 @@ impl<S: Stream> Worker<S> {
             due_ns,
             sent_ns: self.now_ns,
             step,
-        });
-        if conn.is_open() {
-            conn.state = State::Busy;
-            self.send(index);
-        } else {
-            self.open(index);
-        }
+        };
     }
 
     fn open(&mut self, index: usize) {
@@ -65,7 +85,7 @@ impl<S: Stream> Worker<S> {
         let conn = &mut self.connections.all[index];
         self.counting
             .record
-            .connected((self.now_ns - conn.exchange.sent_ns) / 1000);
+            .connected((self.now_ns - conn.held().exchange.sent_ns) / 1000);
         if S::IS_TLS {
             conn.state = State::Handshaking;
             conn.reached_ns = self.now_ns;
@@ -89,7 +109,7 @@ impl<S: Stream> Worker<S> {
             .record
             .shook_hands(took_ns / 1000, || conn.agreed());
         if self.config.load.keep_alive {
-            conn.exchange.sent_ns += took_ns;
+            conn.delay(took_ns);
         }
         self.established(index);
     }
@@ -134,6 +154,16 @@ impl<S: Stream> Worker<S> {
 
     /// `gone`: the server will send no more than what is already here.
     pub(crate) fn receive(&mut self, index: usize, gone: bool) {
+        let mut received = self.read(index, gone);
+        while self.take(index, received, gone) {
+            received = self.connections.all[index].follow(&self.scratch);
+            if received == Received::More {
+                received = self.read(index, gone);
+            }
+        }
+    }
+
+    fn read(&mut self, index: usize, gone: bool) -> Received {
         let conn = &mut self.connections.all[index];
         let received = conn.receive(&mut self.scratch, gone);
         self.counting.record.bytes(0, conn.bytes_in);
@@ -143,9 +173,14 @@ impl<S: Stream> Worker<S> {
                 .received_late(sys::unix_ns().saturating_sub(stamp_ns) / 1000);
         }
         self.now_ns = sys::now_ns();
+        received
+    }
+
+    /// Ends the request that is answered next by what came of it. True: another one of its batch waits.
+    fn take(&mut self, index: usize, received: Received, gone: bool) -> bool {
         match received {
             Received::More => {}
-            Received::Whole => self.answered(index, gone),
+            Received::Whole => return self.answered(index, gone),
             Received::Bad(reason) => self.failed(index, Outcome::Malformed, reason),
             Received::Ended { by_reset } => {
                 if self.connections.all[index].answers > 0 {
@@ -164,6 +199,7 @@ impl<S: Stream> Worker<S> {
                 );
             }
         }
+        false
     }
 
     fn failed(&mut self, index: usize, outcome: Outcome, reason: &str) {
@@ -172,33 +208,22 @@ impl<S: Stream> Worker<S> {
         self.again(index);
     }
 
-    fn answered(&mut self, index: usize, gone: bool) {
+    /// True: another request of the batch waits for its answer.
+    fn answered(&mut self, index: usize, gone: bool) -> bool {
         let conn = &self.connections.all[index];
+        let (held, has_others) = (conn.held(), conn.has_others());
         let answer = conn.answer(&self.scratch);
-        let kind = conn.exchange.kind;
-        let request = &self.config.requests[kind];
-        let has_body = request.expect.has_body() && request.expect.is_status(answer.status);
-        let checks_body = has_body && self.config.is_checked(kind, conn.exchange.number);
-        let known = checks_body.then_some(&mut self.counting.known[kind]);
-        let unix_now = || sys::unix_us() as f64 / 1e6;
-        let mut judgement =
-            request
-                .expect
-                .judge(&answer, &request.slots, &conn.values, known, unix_now);
-        if answer.extra_bytes > 0 {
-            let reason = format!("{} bytes follow the end of the answer", answer.extra_bytes);
-            judgement = Judgement {
-                outcome: Outcome::Malformed,
-                reason,
-            };
-        }
-        let keeps = self.config.load.keep_alive
-            && !answer.close
-            && !gone
-            && answer.extra_bytes == 0
-            && conn.is_all_sent()
-            && !conn.has_ended();
-        let closes = self.config.load.keep_alive && answer.extra_bytes == 0 && !keeps;
+        let extra_bytes = match has_others {
+            true => 0,
+            false => answer.extra_bytes,
+        };
+        let (judgement, checks_body) =
+            judge(&self.config, &mut self.counting, held, &answer, extra_bytes);
+        // What follows the answer is the next one of the batch, and the end of the stream comes after all of them.
+        let is_clean =
+            has_others || !gone && extra_bytes == 0 && conn.is_all_sent() && !conn.has_ended();
+        let keeps = self.config.load.keep_alive && !answer.close && is_clean;
+        let closes = self.config.load.keep_alive && extra_bytes == 0 && !keeps;
         let announced = answer.close;
         if self.counting.record.wants_sample(judgement.outcome) {
             let (status, body) = (Some(answer.status), Some(first_bytes(answer.body)));
@@ -206,20 +231,43 @@ impl<S: Stream> Worker<S> {
         }
         let is_wrong = judgement.outcome == Outcome::WrongBody;
         self.book(index, judgement.outcome, checks_body || is_wrong);
-        if keeps {
-            self.connections.all[index].answers += 1;
-            self.connections.all[index].state = State::Idle;
-        } else {
-            self.connections.all[index].close();
-        }
         if closes {
             self.counting.record.closed(announced);
         }
+        let conn = &mut self.connections.all[index];
+        conn.answers += u64::from(keeps);
+        if keeps && conn.go_on() {
+            return true;
+        }
+        if keeps {
+            conn.state = State::Idle;
+        } else {
+            self.end_others(index, Outcome::Reset, CLOSED_BEFORE);
+            self.connections.all[index].close();
+        }
         self.again(index);
+        false
     }
 
-    /// Ends an exchange that got no whole answer.
+    /// Ends an exchange that got no whole answer, and those behind it.
     pub(crate) fn end(&mut self, index: usize, outcome: Outcome, reason: &str) {
+        self.end_one(index, outcome, reason);
+        match outcome {
+            // What follows cannot be told apart, and the connection is given up.
+            Outcome::Malformed => self.end_others(index, Outcome::Reset, CLOSED_BEFORE),
+            _ => self.end_others(index, outcome, reason),
+        }
+    }
+
+    /// Ends those behind the exchange that has ended.
+    fn end_others(&mut self, index: usize, outcome: Outcome, reason: &str) {
+        while self.connections.all[index].go_on() {
+            self.connections.all[index].forget();
+            self.end_one(index, outcome, reason);
+        }
+    }
+
+    fn end_one(&mut self, index: usize, outcome: Outcome, reason: &str) {
         if self.counting.record.wants_sample(outcome) {
             let (status, bytes) = self.connections.all[index].partial(&self.scratch);
             let body = (!bytes.is_empty()).then(|| first_bytes(bytes));
@@ -238,7 +286,8 @@ impl<S: Stream> Worker<S> {
             let conn = &self.connections.all[index];
             let is_made = matches!(conn.state, State::Connecting | State::Handshaking);
             let waits = is_made || conn.state == State::Busy;
-            if !waits || self.now_ns.saturating_sub(conn.exchange.sent_ns) < self.timing.timeout_ns
+            if !waits
+                || self.now_ns.saturating_sub(conn.held().exchange.sent_ns) < self.timing.timeout_ns
             {
                 continue;
             }
@@ -258,8 +307,9 @@ impl<S: Stream> Worker<S> {
     }
 
     fn book(&mut self, index: usize, outcome: Outcome, body_checked: bool) {
-        let conn = &self.connections.all[index];
-        let exchange = conn.exchange;
+        let held = self.connections.all[index].held_mut();
+        held.kept = None;
+        let exchange = held.exchange;
         let request = &self.config.requests[exchange.kind];
         self.counting.record.ended(Ended {
             at_ns: self.now_ns,
@@ -284,12 +334,12 @@ impl<S: Stream> Worker<S> {
         self.counting
             .record
             .ledger
-            .book(exchange.kind, request, &conn.values, outcome);
+            .book(exchange.kind, request, &held.values, outcome);
         if outcome == Outcome::Ok && request.log.is_some() {
             self.counting
                 .record
                 .answers
-                .came(exchange.number, self.now_ns);
+                .came(exchange.number, exchange.kind, self.now_ns);
         }
     }
 
@@ -325,20 +375,60 @@ impl<S: Stream> Worker<S> {
         body: Option<Vec<u8>>,
     ) {
         let conn = &self.connections.all[index];
-        let line_end = conn
-            .out
+        let sent = &conn.out[conn.held().start..];
+        let line_end = sent
             .windows(11)
             .position(|bytes| bytes == b" HTTP/1.1\r\n")
-            .unwrap_or(conn.out.len());
+            .unwrap_or(sent.len());
         self.counting.record.samples.push(Sample {
             outcome: judgement.outcome,
-            kind: conn.exchange.kind,
+            kind: conn.held().exchange.kind,
             status,
             reason: judgement.reason.clone(),
-            request: String::from_utf8_lossy(&first_bytes(&conn.out[..line_end])).into_owned(),
+            request: String::from_utf8_lossy(&first_bytes(&sent[..line_end])).into_owned(),
             body,
         });
     }
+}
+
+/// What became of a request with a whole answer, and whether its body was compared.
+#[inline]
+fn judge(
+    config: &Config,
+    counting: &mut Counting,
+    held: &Held,
+    answer: &Answer,
+    extra_bytes: usize,
+) -> (Judgement, bool) {
+    let kind = held.exchange.kind;
+    let request = &config.requests[kind];
+    let has_body = request.expect.has_body() && request.expect.is_status(answer.status);
+    let checks_body = has_body && config.is_checked(kind, held.exchange.number);
+    if extra_bytes > 0 {
+        let reason = format!("{extra_bytes} bytes follow the end of the answer");
+        let outcome = Outcome::Malformed;
+        return (Judgement { outcome, reason }, checks_body);
+    }
+    let sent = Sent {
+        slots: &request.slots,
+        values: &held.values,
+        kept: held.kept.as_deref(),
+    };
+    let known = &mut counting.known[kind];
+    let unix_now = || sys::unix_us() as f64 / 1e6;
+    let judgement = request
+        .expect
+        .judge(answer, sent, known, checks_body, unix_now);
+    if judgement.outcome == Outcome::Ok
+        && !request.keep.is_empty()
+        && let Err(reason) = counting
+            .rings
+            .keep(kind, request, &held.values, answer.body)
+    {
+        let outcome = Outcome::WrongBody;
+        return (Judgement { outcome, reason }, checks_body);
+    }
+    (judgement, checks_body)
 }
 
 fn first_bytes(bytes: &[u8]) -> Vec<u8> {

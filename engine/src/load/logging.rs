@@ -1,6 +1,6 @@
 //! The log of good answers, told at the end of a load: when each was there in wall-clock time, and what its request held.
 
-use crate::core::answers::Answers;
+use crate::core::answers::{Answers, Good};
 use crate::core::config::Config;
 use crate::load::event::{AnswersEvent, Event};
 
@@ -37,16 +37,18 @@ pub fn tell(
     let mut values = Vec::new();
     for (kind, request) in config.requests.iter().enumerate() {
         let Some(logged) = &request.log else { continue };
-        let of_kind: Vec<&(u64, u64)> = answers
+        let of_kind: Vec<&Good> = answers
             .kept()
             .iter()
-            .filter(|(number, _)| config.kind_of(*number) == kind)
+            .filter(|good| good.kind as usize == kind)
             .collect();
         for part in of_kind.chunks(ROWS_PER_EVENT) {
-            let rows = part.iter().map(|(number, at_ns)| {
-                request.slots.draw(config.seed, *number, &mut values);
+            let rows = part.iter().map(|good| {
+                request.slots.draw(config.seed, good.number, &mut values);
                 let held = logged.iter().map(|&index| values[index]);
-                std::iter::once(clock.unix_us(*at_ns)).chain(held).collect()
+                std::iter::once(clock.unix_us(good.at_ns))
+                    .chain(held)
+                    .collect()
             });
             on_event(&Event::Answers(AnswersEvent {
                 kind: request.kind.clone(),
@@ -89,7 +91,9 @@ mod tests {
     fn tells_what_was_asked_for() {
         let config = config();
         let mut answers = Answers::default();
-        (0..40).for_each(|number| answers.came(number, 1_000_000 + number * 1000));
+        (0..40).for_each(|number| {
+            answers.came(number, config.kind_of(number), 1_000_000 + number * 1000)
+        });
         let clock = WallClock::between(2_000_000, 5_000_000);
         let mut rows = Vec::new();
         tell(&config, &answers, clock, &mut |event| {

@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
+use crate::core::config::Config;
 use crate::core::handshakes::Handshakes;
 use crate::core::histogram::{Summary, add, histogram};
+use crate::core::kind::KindRecord;
 use crate::core::ledger;
 use crate::core::outcome::Outcomes;
 use crate::core::record::{Record, Sample as KeptSample, StepRecord};
+use crate::core::request::Request;
 use crate::core::schedule;
 use crate::core::silence::{Gap as Kept, LEAST_NS};
 use crate::load::event::SecondRow;
@@ -41,9 +44,17 @@ pub struct Life {
     /// Good answers that had to be errors.
     pub refused: u64,
     pub bodies_checked: u64,
+    pub kinds: Vec<LifeKind>,
     /// Kept connections that the server closed, and those of them that no answer announced.
     pub closed: u64,
     pub dropped: u64,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct LifeKind {
+    pub kind: String,
+    pub outcomes: Outcomes,
+    pub refused: u64,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -183,20 +194,7 @@ impl Document {
             protocol: 1,
             engine: ENGINE,
             seed: config.seed,
-            life: Life {
-                sent: record.life_sent,
-                outcomes: record.life.clone(),
-                refused: config
-                    .requests
-                    .iter()
-                    .zip(&record.kinds)
-                    .filter(|(request, _)| request.expect.refuses())
-                    .map(|(_, kind)| kind.life_ok)
-                    .sum(),
-                bodies_checked: record.life_bodies_checked,
-                closed: record.closed,
-                dropped: record.dropped,
-            },
+            life: Life::new(config, record),
             window: Window::new(measurement.window.as_ref(), record, &names, config.steps()),
             tls: record.handshakes.as_deref().map(Tls::new),
             seconds: measurement.seconds.clone(),
@@ -212,6 +210,27 @@ impl Document {
                 .map(|sample| Sample::new(sample, &names))
                 .collect(),
             own: Own::new(measurement),
+        }
+    }
+}
+
+impl Life {
+    fn new(config: &Config, record: &Record) -> Life {
+        let of_kind = |(request, kind): (&Request, &KindRecord)| LifeKind {
+            kind: request.kind.clone(),
+            outcomes: kind.life.clone(),
+            refused: kind.life.ok * u64::from(request.expect.refuses()),
+        };
+        let kinds = config.requests.iter().zip(&record.kinds).map(of_kind);
+        let kinds: Vec<LifeKind> = kinds.collect();
+        Life {
+            sent: record.life_sent,
+            outcomes: record.life.clone(),
+            refused: kinds.iter().map(|kind| kind.refused).sum(),
+            bodies_checked: record.life_bodies_checked,
+            kinds,
+            closed: record.closed,
+            dropped: record.dropped,
         }
     }
 }

@@ -57,7 +57,7 @@ impl<S: Stream> Worker<S> {
         let connections = if self.timing.pace.is_open() {
             0
         } else {
-            self.connections.all.len()
+            self.connections.all.len() * self.config.load.pipeline
         };
         self.counting.record.settling = Settling::new(connections as u64, self.now_ns);
     }

@@ -70,7 +70,8 @@ fn record(config: &Config) -> Record {
         0,
     );
     record.life_sent = 1001;
-    (record.kinds[2].life_ok, record.kinds[3].life_ok) = (112, 113);
+    (record.kinds[2].life.ok, record.kinds[3].life.ok) = (112, 113);
+    record.kinds[3].life.status.insert(500, 114);
     let life = &mut record.life;
     (
         life.ok,

@@ -3,8 +3,10 @@
 mod accounts;
 mod faults;
 mod golden;
+mod kept;
 mod load;
 mod modules;
+mod pipeline;
 mod properties;
 mod protocol;
 mod qualify;

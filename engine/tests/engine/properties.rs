@@ -197,12 +197,47 @@ fn templates() {
     });
 }
 
+/// Bodies are JSON for the rules where they are JSON for `serde_json`.
+#[test]
+fn bodies() {
+    let texts = [
+        r#"{"a":"x\u00e9\ud83d\ude00","list":[{"n":1},{"n":2.50},{"n":3e1,"b":null}]}"#,
+        r#"[[1,-2,0],[],[30000000000000000000000]]"#,
+        r#"{"a":1,"a":"2","b":{"c":[true,false,{}]}}"#,
+        "\"\u{fc}/\"",
+        " -0.0e-0 ",
+    ];
+    let seeds: Vec<Vec<u8>> = texts.iter().map(|text| text.as_bytes().to_vec()).collect();
+    let words = [
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        "\"",
+        "\\",
+        "\\u",
+        "\\ud800",
+        "null",
+        "true",
+        "1e999",
+        "-",
+        ".",
+        "\n",
+        "\u{1}",
+        "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
+        "é",
+    ];
+    holds(&seeds, &words, entry::body);
+}
+
 /// Plans that are accepted can be sent.
 #[test]
 fn plans() {
     let mut seeds = files("tests/golden", ".json");
     seeds.retain(|text| text.windows(8).any(|part| part == b"\"target\""));
-    assert_eq!(seeds.len(), 6);
+    assert_eq!(seeds.len(), 7);
     let words = [
         "null",
         "true",

@@ -46,6 +46,21 @@ fn golden_plans() {
     assert_eq!(full.requests[0].ledger.len(), 2);
     assert!(full.load.fault && !config("plan-minimal.json").load.fault);
     assert_eq!(full.requests[1].expect.check_one_in, 20);
+    let contract = config("plan-contract.json");
+    assert_eq!(contract.load.pipeline, 16);
+    let keeps: Vec<bool> = contract
+        .requests
+        .iter()
+        .map(|request| !request.keep.is_empty())
+        .collect();
+    assert_eq!(keeps, [false, false, true, false, false]);
+    let once: Vec<_> = contract
+        .requests
+        .iter()
+        .map(|request| request.draws.map(|draws| (draws.kind, draws.once)))
+        .collect();
+    assert_eq!(once, [None, None, None, Some((2, false)), Some((2, true))]);
+    assert!(contract.requests[0].expect.has_headers() && !full.requests[0].expect.has_headers());
     let open = config("plan-open.json");
     let offered = open.offered.unwrap();
     assert_eq!(offered.arrivals, Arrivals::Constant);

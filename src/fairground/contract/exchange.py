@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fairground.contract.case import Case, CaseKind, CaseStep, Expect, Request
-from fairground.contract.facts import KnownData
-from fairground.contract.judge import problem, quote_bytes
+from fairground.contract.expected import kept_values, quote_bytes
+from fairground.contract.judge import AnswerJudge, problem
 from fairground.contract.wire import CaseWire, HttpAnswer, Trouble
 
 PAUSE_BETWEEN_PARTS_S = 0.002
@@ -21,11 +21,11 @@ CUTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 @dataclass(frozen=True)
 class Target:
-    """The address of the server, the right answers, and the deadline of the case (of `time.monotonic`)."""
+    """The address of the server, what right answers are known by, and the deadline of the case (of `time.monotonic`)."""
 
     host: str
     port: int
-    facts: KnownData
+    known: AnswerJudge
     deadline_s: float
 
     def wire(self) -> CaseWire:
@@ -57,8 +57,9 @@ def exchange(steps: tuple[CaseStep, ...], target: Target) -> CaseOutcome:
     line = ClientLine(target)
     body, requests = None, 0
     try:
-        for step in (each for each in steps for _ in range(each.repeat)):
+        for written in (each for each in steps for _ in range(each.repeat)):
             requests += 1
+            step = replace(written, request=written.request.with_kept(line.kept))
             answer, wrong = line.ask(step)
             if wrong is not None:
                 return CaseOutcome(f"{_named(step.request)}: {wrong}", evidence={"request_number": requests})
@@ -82,6 +83,8 @@ class ClientLine:
     def __init__(self, target: Target) -> None:
         self._target = target
         self._wire: CaseWire | None = None
+        self.kept = dict[str, str]()
+        """What answers said, by the names that the case gives it."""
 
     def ask(self, step: CaseStep) -> tuple[HttpAnswer | None, str | None]:
         """The answer and what is wrong with it. Neither: the server rightly closed the connection without an answer."""
@@ -98,7 +101,17 @@ class ClientLine:
             return None, None if step.expect.may_close else trouble.sentence
         if wrong is None and _gone(self._wire, answer, step):
             self.close()
+        if wrong is None and step.keep:
+            wrong = self._keep(step, answer)
         return answer, wrong
+
+    def _keep(self, step: CaseStep, answer: HttpAnswer) -> str | None:
+        """Keep what the case wants of an answer; a sentence where the answer lacks it."""
+        found, missing = kept_values(answer, step.keep)
+        self.kept |= found
+        known = self._target.known
+        self._target = replace(self._target, known=replace(known, sent={**known.sent, **self.kept}))
+        return None if missing is None else f"the answer has no `{missing}`: {quote_bytes(answer.body)}"
 
     def is_dropped(self) -> bool:
         """True if the server has closed the connection by now."""
@@ -135,7 +148,7 @@ def pipeline(steps: tuple[CaseStep, ...], target: Target) -> CaseOutcome:
             wire.send(b"".join(target.encode(step.request) for step in requests))
             for step in requests:
                 answer = wire.answer(step.request.method)
-                wrong = problem(answer, step.request, step.expect, target.facts)
+                wrong = problem(answer, step.request, step.expect, target.known)
                 if wrong is not None:
                     sentence = f"answer {answered + 1} of {len(requests)} pipelined requests, for {_named(step.request)}: {wrong}"
                     return CaseOutcome(sentence, evidence={"answered": answered, "requests": len(requests)})
@@ -184,7 +197,7 @@ def _ask(wire: CaseWire, step: CaseStep, target: Target) -> tuple[HttpAnswer, st
     if step.request.finish:
         wire.finish()
     answer = wire.answer(step.request.method)
-    return answer, problem(answer, step.request, step.expect, target.facts) or _connection_problem(wire, answer, step.expect)
+    return answer, problem(answer, step.request, step.expect, target.known) or _connection_problem(wire, answer, step.expect)
 
 
 def _connection_problem(wire: CaseWire, answer: HttpAnswer, expect: Expect) -> str | None:
@@ -221,7 +234,7 @@ def _send_parts(parts: tuple[bytes, ...], step: CaseStep, target: Target) -> str
                     time.sleep(PAUSE_BETWEEN_PARTS_S)
                 wire.send(part)
             answer = wire.answer(step.request.method)
-            return problem(answer, step.request, step.expect, target.facts) or _connection_problem(wire, answer, step.expect)
+            return problem(answer, step.request, step.expect, target.known) or _connection_problem(wire, answer, step.expect)
     except Trouble as trouble:
         return trouble.sentence
 

@@ -2,139 +2,133 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 
+from fairground.contract import expected
 from fairground.contract.case import Expect, Request
-from fairground.contract.facts import KnownData
+from fairground.contract.expected import AskDatabase, parse_json, quote_bytes
+from fairground.contract.rules import difference
 from fairground.contract.wire import HttpAnswer
+from fairground.model.contract import Contract
 
-JSON_TYPE = "application/json; charset=utf-8"
+DATE_WITHIN_S = 2.0
+"""A `date: now` may be so much older than the answer."""
+NO_BODY = (204, 304)
 
 
-def problem(answer: HttpAnswer, request: Request, expect: Expect, facts: KnownData) -> str | None:
+@dataclass(frozen=True)
+class AnswerJudge:
+    """The contract that answers are held against, the database that knows right ones, and what requests had in their slots."""
+
+    contract: Contract
+    probe: AskDatabase | None = None
+    sent: Mapping[str, object] = field(default_factory=dict)
+
+
+def problem(answer: HttpAnswer, request: Request, expect: Expect, known: AnswerJudge) -> str | None:
     """Return what is wrong with `answer` to `request`, or None if it is right."""
     if answer.status not in expect.statuses:
         wanted = " or ".join(str(status) for status in expect.statuses)
         return f"expected status {wanted}, got {answer.status}{_with_body(answer.body)}"
     own_error = expect.own_error and answer.status >= 400
-    found = _head(answer, request, own_error)
+    found = _head(answer, request, own_error) or _headers(answer, expect, known, own_error)
     if found is not None:
         return found
-    if request.method == "HEAD" or answer.status == 204:
+    if request.method == "HEAD" or answer.status in NO_BODY:
         return None  # bytes after such an answer are the connection's surplus
     if answer.status >= 400:
-        return None if own_error else _error_object(answer)
-    return _content(answer, expect, facts)
-
-
-def quote_bytes(data: bytes, limit: int = 120) -> str:
-    """Bytes for a sentence: escaped, in quotes, shortened."""
-    text = data[:limit].decode("utf-8", "backslashreplace").encode("unicode_escape").decode("ascii").replace("`", "'")
-    return f"`{text}`" + (f" and {len(data) - limit} bytes more" if len(data) > limit else "")
+        return None if own_error else _error(answer, known)
+    return _content(answer, expect, known)
 
 
 def _head(answer: HttpAnswer, request: Request, own_error: bool) -> str | None:
     """Return what is wrong with the head of an answer, or None if it is right.
 
-    It says where the answer ends, in a way that the client's version of HTTP knows, and when to come again after a 503.
+    It says where the answer ends, in a way that the client's version of HTTP knows.
     A framework's own error may end with its connection, as HTTP lets it.
     """
     chunked, length = answer.header("transfer-encoding") is not None, answer.header("content-length")
     if chunked and request.version == "1.0":
         return "the answer to an HTTP/1.0 request is chunked, which HTTP/1.0 does not know"
-    if answer.status == 503 and answer.header("retry-after") != "1":
-        return f"the answer 503 lacks `retry-after: 1`{_with_body(answer.body)}"
-    lengthless = own_error or request.method == "HEAD" or answer.status == 204
+    lengthless = own_error or request.method == "HEAD" or answer.status in NO_BODY
     if not lengthless and not chunked and length is None and answer.version == "1.1" and not answer.says("close"):
         return "the answer has neither `content-length` nor chunks, so its end cannot be known"
     return None
 
 
-def _content(answer: HttpAnswer, expect: Expect, facts: KnownData) -> str | None:
-    """Content type and body of a good answer."""
-    if expect.body is None and expect.answer is None:
+def _headers(answer: HttpAnswer, expect: Expect, known: AnswerJudge, own_error: bool) -> str | None:
+    """Hold the headers against the rules of the case and of the contract."""
+    for name, value in known.contract.errors.headers.get(str(answer.status), {}).items():
+        if answer.header(name) != value:
+            return f"the answer {answer.status} lacks `{name}: {value}`{_with_body(answer.body)}"
+    if own_error:
         return None
-    if (got := answer.header("content-type")) != JSON_TYPE:
-        return f"expected `content-type: {JSON_TYPE}`, got {'none' if got is None else quote_bytes(got.encode())}"
-    if expect.body is not None and answer.body != expect.body.encode():
-        return f"expected the body {quote_bytes(expect.body.encode())}, got {quote_bytes(answer.body)}"
-    kind, _, key = (expect.answer or "").partition(":")
-    if kind == "time":
-        return _moment(answer.body, rb'\{"serverTime":(\d+)\}', time.time(), facts.tolerance_s)
-    if kind == "db-time":
-        return _moment(answer.body, rb'\{"serverTime" : (\d+)\}', time.time() + facts.clock_offset_s, facts.tolerance_s)
-    if kind == "users":
-        return _difference(answer.body, list(facts.users))
-    if kind == "account":
-        return _difference(answer.body, facts.accounts[key])
+    wanted = {**(known.contract.answers.headers if answer.status < 400 else {}), **expect.headers}
+    return next((found for name, rule in wanted.items() if (found := header_problem(name, answer.header(name), rule))), None)
+
+
+def header_problem(name: str, value: str | None, rule: object) -> str | None:
+    """Return what is wrong with a header, or None. Rules are `text`, `now`, `absent`, `{equals = …}`, `{one_of = […]}`."""
+    if rule == "absent":
+        return None if value is None else f"the answer has a header `{name}`, which it must not have"
+    if value is None:
+        return f"the answer has no header `{name}`"
+    if rule == "now":
+        return _date_problem(name, value)
+    if isinstance(rule, Mapping):
+        right = [str(one) for one in rule.get("one_of", [rule.get("equals")])]
+        return None if value in right else f"the header `{name}` is {quote_bytes(value.encode())}, expected {' or '.join(right)}"
+    return None if value.strip() else f"the header `{name}` is empty"
+
+
+def _date_problem(name: str, value: str) -> str | None:
+    try:
+        old_s = time.time() - parsedate_to_datetime(value).timestamp()
+    except ValueError:
+        return f"the header `{name}` is {quote_bytes(value.encode())}, and no date of HTTP"
+    return None if -DATE_WITHIN_S <= old_s <= DATE_WITHIN_S + 1 else f"the header `{name}` is {old_s:.0f} s old"
+
+
+def _content(answer: HttpAnswer, expect: Expect, known: AnswerJudge) -> str | None:
+    """Content type and body of a good answer."""
+    if not expect.judges_body:
+        return None
+    types = expect.content_types or known.contract.answers.content_type
+    if (found := _type_problem(answer, types, "`content-type")) is not None:
+        return found
+    if expect.matches is not None and not re.search(expect.matches, answer.body.decode("utf-8", "backslashreplace")):
+        return f"expected a body that matches `{expect.matches}`, got {quote_bytes(answer.body)}"
+    if expect.body is not None and (found := expected.problem(answer, expect.body, known.probe, known.sent)) is not None:
+        return found
+    if expect.holds is not None and known.probe is not None:
+        any_case = bool(expect.body and expect.body.get("any_case"))
+        return expected.disproof(answer, expect.holds, known.probe, known.sent, any_case)
     return None
 
 
-def _error_object(answer: HttpAnswer) -> str | None:
-    if (got := answer.header("content-type")) != JSON_TYPE:
-        return f"expected an error with `content-type: {JSON_TYPE}`, got {'none' if got is None else quote_bytes(got.encode())}"
+def _error(answer: HttpAnswer, known: AnswerJudge) -> str | None:
+    """Hold an error against the contract's rules of errors."""
+    rules = known.contract.errors
+    if (found := _type_problem(answer, rules.content_type, "an error with `content-type")) is not None:
+        return found
+    if rules.body is None:
+        return None
     try:
-        value = _parsed(answer.body)
+        value = parse_json(answer.body)
     except ValueError as error:
         return f"the error is not JSON ({error}): {quote_bytes(answer.body)}"
-    if not isinstance(value, dict) or value.get("ok") is not False or not isinstance(value.get("message"), str):
-        return f'expected an error object `{{"ok":false,"message":"…"}}`, got {quote_bytes(answer.body)}'
-    return None
+    return difference(value, rules.body, {}, "the error object")
 
 
-def _moment(body: bytes, form: bytes, now_s: float, tolerance_s: float) -> str | None:
-    match = re.fullmatch(form, body)
-    if match is None:
-        text = form.decode().replace("\\", "").replace("(d+)", "<unix seconds>")
-        return f"expected the text `{text}`, got {quote_bytes(body)}"
-    off_s = int(match[1]) - now_s
-    return None if abs(off_s) <= tolerance_s else f"the time is off by {off_s:.0f} s (allowed: {tolerance_s:g} s)"
-
-
-def _difference(body: bytes, expected: object) -> str | None:
-    """The first place where the JSON in `body` differs from `expected`, types included."""
-    try:
-        value = _parsed(body)
-    except ValueError as error:
-        return f"the body is not JSON ({error}): {quote_bytes(body)}"
-    return _first_difference(value, expected, "the body")
-
-
-def _first_difference(got: object, expected: object, where: str) -> str | None:
-    if isinstance(expected, (list, tuple)) and isinstance(got, list):
-        if len(got) != len(expected):
-            return f"{where} has {len(got)} elements, expected {len(expected)}"
-        pairs = (
-            (_first_difference(a, b, f"element {number} of {where}"))
-            for number, (a, b) in enumerate(zip(got, expected, strict=True))
-        )
-        return next((found for found in pairs if found), None)
-    if isinstance(expected, dict) and isinstance(got, dict):
-        if set(got) != set(expected):
-            return f"{where} has the keys {', '.join(map(str, got))}; expected {', '.join(expected)}"
-        return next(
-            (found for key in expected if (found := _first_difference(got[key], expected[key], f"`{key}` in {where}"))), None
-        )
-    if type(got) is not type(expected) or got != expected:
-        return f"{where} is {quote_bytes(json.dumps(got).encode())}, expected {quote_bytes(json.dumps(expected).encode())}"
-    return None
-
-
-def _parsed(body: bytes) -> object:
-    """JSON as a strict reader takes it: UTF-8, no key twice, no NaN. ValueError otherwise."""
-
-    def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        if len(dict(pairs)) != len(pairs):
-            raise ValueError("a key occurs twice")
-        return dict(pairs)
-
-    def constant(name: str) -> object:
-        raise ValueError(f"`{name}` is not JSON")
-
-    value: object = json.loads(body.decode("utf-8"), object_pairs_hook=unique, parse_constant=constant)
-    return value
+def _type_problem(answer: HttpAnswer, types: tuple[str, ...], what: str) -> str | None:
+    got = answer.header("content-type")
+    if not types or (got is not None and got.lower() in (one.lower() for one in types)):
+        return None
+    return f"expected {what}: {' or '.join(types)}`, got {'none' if got is None else quote_bytes(got.encode())}"
 
 
 def _with_body(body: bytes) -> str:

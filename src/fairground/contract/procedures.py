@@ -1,6 +1,6 @@
 """Carry out the cases that need more than a URL: the server's process, its settings, its database.
 
-Transfers use users 1 and 2 of the seed; whatever happens, the sum of all credits must not move (the cases check it).
+What is asked, what waits for a lock, and which rows those are, the file of the cases says (`case.Disturbance`).
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from fairground.contract.case import Case, Expect, Request
+from fairground.contract.case import Case, CaseStep, Expect, Request
 from fairground.contract.exchange import CaseOutcome, Target, ask, exchange
 from fairground.contract.stage import Stage
 from fairground.contract.wire import HttpAnswer, Trouble
@@ -28,10 +28,6 @@ GOOD_BURSTS = 3
 CROWD = 32
 REQUESTS_PER_CLIENT = 12
 
-DB_PING = Request("GET", "/db/ping")
-DB_PONG = Expect((200,), body='{"ok" : true, "message" : "OK"}')
-TRANSFER = Request("POST", "/transfer?from=1&to=2&amount=1")
-DONE = Expect((200,), body='{"ok":true}')
 Reply = tuple[HttpAnswer | None, str | None]
 
 
@@ -50,81 +46,101 @@ def carry_out(case: Case, target: Target, stage: Stage, anew: bool = False) -> C
     return seen
 
 
+@dataclass(frozen=True)
+class Means:
+    """A case's means, all of which its procedure needs."""
+
+    ask: CaseStep
+    block: CaseStep
+    rows: tuple[str, ...]
+
+    @classmethod
+    def of(cls, case: Case) -> Means:
+        """The means that its file gives; what this procedure does not need stands in for what is not there."""
+        given = case.disturbance
+        some = given.ask or given.block
+        assert some is not None, "the reader of cases refuses a procedure without its means"
+        return cls(given.ask or some, given.block or some, given.rows)
+
+
 def _answers(case: Case, target: Target, stage: Stage) -> CaseOutcome:
     """The case's own steps, under its settings."""
     return exchange(case.steps, target)
 
 
 def _pool_exhausted(case: Case, target: Target, stage: Stage) -> CaseOutcome:
-    """Transfers that wait for a locked row take every connection; then one more request needs one."""
-    size, full = case.settings.pool_size, threading.Event()
+    """Requests that wait for a locked row take every connection; then one more request needs one."""
+    size, full, means = case.settings.pool_size, threading.Event(), Means.of(case)
     with ThreadPoolExecutor(size + 1) as crowd:
-        with stage.holding(1):
-            blocked = [crowd.submit(_transfer_once_admitted, target, full) for _ in range(size)]
+        with stage.holding(means.rows[0]):
+            blocked = [crowd.submit(_block_once_admitted, means, target, full) for _ in range(size)]
             filled = _until(lambda: stage.waiting() >= size, WORKS_AGAIN_WITHIN_S)
             full.set()
             if not filled:
                 return CaseOutcome(
-                    f"only {stage.waiting()} of {size} connections were used by {size} transfers that wait for a lock"
+                    f"only {stage.waiting()} of {size} connections were used by {size} requests that wait for a lock"
                 )
             if case.settings.pool_wait_ms is None:
-                seen, late = _one_more_waits(target, crowd)
+                seen, late = _one_more_waits(means, target, crowd)
             else:
-                seen, late = _one_more_is_refused(target, case.settings.pool_wait_ms), None
+                seen, late = _one_more_is_refused(means, target, case.settings.pool_wait_ms), None
         replies = [future.result() for future in [*blocked, *([late] if late else [])]]
     if seen.wrong is not None:
         return seen
     wrong = next((wrong for _, wrong in replies if wrong), None)
     if wrong is not None:
         return replace(seen, wrong=f"a request that waited was then not answered well: {wrong}")
-    wrong = _burst(target, size) or _burst(target, size)
-    return seen if wrong is None else replace(seen, wrong=f"after the pool had been exhausted, `GET /db/ping`: {wrong}")
+    wrong = _burst(target, size, means.ask) or _burst(target, size, means.ask)
+    return (
+        seen if wrong is None else replace(seen, wrong=f"after the pool had been exhausted, `{means.ask.request.line}`: {wrong}")
+    )
 
 
-def _transfer_once_admitted(target: Target, full: threading.Event) -> Reply:
-    """A transfer, sent again while it is answered 503: a pool may open its connections one by one and refuse meanwhile."""
+def _block_once_admitted(means: Means, target: Target, full: threading.Event) -> Reply:
+    """The request that waits for a row, again while it is answered 503: a pool may still be opening its connections."""
     while True:
-        answer, wrong = ask(TRANSFER, DONE, target)
+        answer, wrong = ask(means.block.request, means.block.expect, target)
         if answer is None or answer.status != 503 or full.is_set():
             return answer, wrong
         time.sleep(POLL_S)
 
 
-def _one_more_is_refused(target: Target, pool_wait_ms: int) -> CaseOutcome:
-    took_ms = []
+def _one_more_is_refused(means: Means, target: Target, pool_wait_ms: int) -> CaseOutcome:
+    took_ms, line = [], means.ask.request.line
     for _ in range(REFUSALS):
         started_s = time.monotonic()
-        _, wrong = ask(DB_PING, Expect((503,)), target)
+        _, wrong = ask(means.ask.request, Expect((503,)), target)
         took_ms.append(round((time.monotonic() - started_s) * 1000, 1))
         if wrong is not None:
-            return CaseOutcome(f"`GET /db/ping` while every connection was in use: {wrong}")
+            return CaseOutcome(f"`{line}` while every connection was in use: {wrong}")
     evidence: dict[str, int | float | str | None] = {"fastest_ms": min(took_ms), "slowest_ms": max(took_ms)}
     if min(took_ms) < pool_wait_ms - TIMER_SLACK_MS:
         return CaseOutcome(
-            f"`GET /db/ping` was refused after {min(took_ms)} ms, before POOL_WAIT_MS={pool_wait_ms} had passed",
+            f"`{line}` was refused after {min(took_ms)} ms, before POOL_WAIT_MS={pool_wait_ms} had passed",
             evidence=evidence,
         )
     if min(took_ms) > pool_wait_ms + REFUSED_WITHIN_MS:
         return CaseOutcome(
-            f"`GET /db/ping` was refused only after {min(took_ms)} ms under POOL_WAIT_MS={pool_wait_ms}", evidence=evidence
+            f"`{line}` was refused only after {min(took_ms)} ms under POOL_WAIT_MS={pool_wait_ms}", evidence=evidence
         )
     return CaseOutcome(None, evidence=evidence)
 
 
-def _one_more_waits(target: Target, crowd: ThreadPoolExecutor) -> tuple[CaseOutcome, Future[Reply]]:
-    late = crowd.submit(ask, DB_PING, DB_PONG, target)
+def _one_more_waits(means: Means, target: Target, crowd: ThreadPoolExecutor) -> tuple[CaseOutcome, Future[Reply]]:
+    late = crowd.submit(ask, means.ask.request, means.ask.expect, target)
     time.sleep(1.0)
     if not late.done():
         return CaseOutcome(None), late
     answer, wrong = late.result()
     got = wrong if answer is None else f"answered {answer.status}"
-    return CaseOutcome(f"`GET /db/ping` while every connection was in use should have waited: {got}"), late
+    return CaseOutcome(f"`{means.ask.request.line}` while every connection was in use should have waited: {got}"), late
 
 
 def _connections_within_pool(case: Case, target: Target, stage: Stage) -> CaseOutcome:
     """A crowd larger than the pool asks the database while the lab counts the connections."""
+    asked = Means.of(case).ask
     with ThreadPoolExecutor(CROWD) as crowd:
-        futures = [crowd.submit(_burst, target, 1) for _ in range(CROWD * REQUESTS_PER_CLIENT)]
+        futures = [crowd.submit(_burst, target, 1, asked) for _ in range(CROWD * REQUESTS_PER_CLIENT)]
         peak = stage.connections()
         while not all(future.done() for future in futures):
             peak = max(peak, stage.connections())
@@ -139,17 +155,19 @@ def _connections_within_pool(case: Case, target: Target, stage: Stage) -> CaseOu
         )
     if wrongs:
         return CaseOutcome(
-            f"`GET /db/ping` from {CROWD} clients, {len(wrongs)} of {len(futures)} answers wrong: {wrongs[0]}", evidence=evidence
+            f"`{asked.request.line}` from {CROWD} clients, {len(wrongs)} of {len(futures)} answers wrong: {wrongs[0]}",
+            evidence=evidence,
         )
     return CaseOutcome(None if peak else "no connection to the database was seen while it was asked", evidence=evidence)
 
 
 def _database_restarts(case: Case, target: Target, stage: Stage) -> CaseOutcome:
     """The database goes and comes back under a client that keeps asking."""
-    _burst(target, case.settings.pool_size)
+    asked = Means.of(case).ask
+    _burst(target, case.settings.pool_size, asked)
     back = threading.Event()
     with ThreadPoolExecutor(1) as crowd:
-        meanwhile = crowd.submit(_ask_until, back, target)
+        meanwhile = crowd.submit(_ask_until, back, asked, target)
         try:
             stage.restart_database()
         finally:
@@ -157,19 +175,23 @@ def _database_restarts(case: Case, target: Target, stage: Stage) -> CaseOutcome:
             back.set()
         seen = _works_again(case, target, back_s)
         wrong = meanwhile.result()
-    return seen if wrong is None or seen.wrong else replace(seen, wrong=f"`GET /db/ping` while the database was away: {wrong}")
+    return (
+        seen
+        if wrong is None or seen.wrong
+        else replace(seen, wrong=f"`{asked.request.line}` while the database was away: {wrong}")
+    )
 
 
 def _connections_severed(case: Case, target: Target, stage: Stage) -> CaseOutcome:
-    _burst(target, case.settings.pool_size)
+    _burst(target, case.settings.pool_size, Means.of(case).ask)
     stage.sever_connections()
     return _works_again(case, target, time.monotonic())
 
 
-def _ask_until(back: threading.Event, target: Target) -> str | None:
+def _ask_until(back: threading.Event, asked: CaseStep, target: Target) -> str | None:
     """Ask while the database is away: good answers, errors and silence are all right; a dead server or nonsense is not."""
     while not back.is_set():
-        answer, wrong = ask(DB_PING, Expect((200, 500, 503)), replace(target, deadline_s=time.monotonic() + 1.0))
+        answer, wrong = ask(asked.request, Expect((200, 500, 503)), replace(target, deadline_s=time.monotonic() + 1.0))
         if wrong is not None and (answer is not None or "time" not in wrong):
             return wrong
         time.sleep(POLL_S)
@@ -178,90 +200,100 @@ def _ask_until(back: threading.Event, target: Target) -> str | None:
 
 def _works_again(case: Case, target: Target, since_s: float) -> CaseOutcome:
     """Bursts over the whole pool until several in a row are good: one good answer could come from the only new connection."""
-    good, last = 0, "nothing was asked"
+    good, last, asked = 0, "nothing was asked", Means.of(case).ask
     until_s = since_s + WORKS_AGAIN_WITHIN_S
     while good < GOOD_BURSTS and time.monotonic() < until_s:
-        wrong = _burst(replace(target, deadline_s=until_s), case.settings.pool_size)
+        wrong = _burst(replace(target, deadline_s=until_s), case.settings.pool_size, asked)
         good, last = (good + 1, last) if wrong is None else (0, wrong)
         time.sleep(POLL_S)
     took_ms = round((time.monotonic() - since_s) * 1000)
     if good < GOOD_BURSTS:
         return CaseOutcome(
-            f"`GET /db/ping` did not work again within {WORKS_AGAIN_WITHIN_S:g} s: {last}", evidence={"waited_ms": took_ms}
+            f"`{asked.request.line}` did not work again within {WORKS_AGAIN_WITHIN_S:g} s: {last}",
+            evidence={"waited_ms": took_ms},
         )
     return CaseOutcome(None, evidence={"works_again_ms": took_ms})
 
 
 def _deadlock(case: Case, target: Target, stage: Stage) -> CaseOutcome:
-    """The lab holds user 2, a transfer holds user 1 and waits for 2, the lab wants 1: the transfer waited first and goes."""
+    """The lab holds the second row, a request holds the first and waits for it, the lab wants the first.
+
+    The request waited first, so that it goes.
+    """
+    means = Means.of(case)
+    first, second = means.rows
+    line = means.block.request.line
     for _attempt in range(3):
         with ThreadPoolExecutor(1) as crowd:
-            with stage.holding(2) as hold:
-                transfer = crowd.submit(ask, TRANSFER, Expect((500,)), target)
+            with stage.holding(second) as hold:
+                request = crowd.submit(ask, means.block.request, Expect((500,)), target)
                 if not _until(lambda: stage.waiting() >= 1, WORKS_AGAIN_WITHIN_S):
-                    return CaseOutcome("a transfer to a locked user did not wait for the lock")
-                lab_won = hold.take(1)
-            _, wrong = transfer.result()
+                    return CaseOutcome(f"`{line}` did not wait for a locked row")
+                lab_won = hold.take(first)
+            _, wrong = request.result()
         if lab_won:
             break
     else:
-        return CaseOutcome("the database ended the lab's transaction and not the transfer, three times over")
+        return CaseOutcome("the database ended the lab's transaction and not the server's, three times over")
     if wrong is not None:
-        return CaseOutcome(f"`{TRANSFER.line}` that the database ended for a deadlock: {wrong}")
+        return CaseOutcome(f"`{line}` that the database ended for a deadlock: {wrong}")
     for _again in range(2):
-        _, wrong = ask(TRANSFER, DONE, target)
+        _, wrong = ask(means.block.request, means.block.expect, target)
         if wrong is not None:
-            return CaseOutcome(f"`{TRANSFER.line}` after a deadlock, on the same connection: {wrong}")
+            return CaseOutcome(f"`{line}` after a deadlock, on the same connection: {wrong}")
     return CaseOutcome(None)
 
 
-def _debit_first(case: Case, target: Target, stage: Stage) -> CaseOutcome:
-    """Check that a transfer debits before it credits, by what it has done where it waits for a lock.
+def _order_of_locks(case: Case, target: Target, stage: Stage) -> CaseOutcome:
+    """Check that a request changes its first row before its second, by what it has done where it waits.
 
-    Where it waits for user 1 it has done nothing yet; where it waits for user 2 it has made the debit, still uncommitted.
+    Where it waits for the first, that is nothing yet. Where it waits for the second, it has changed the first, uncommitted.
     """
-    free: dict[int, bool] = {}
-    for held, other in ((1, 2), (2, 1)):
+    means = Means.of(case)
+    first, second = means.rows
+    line, free = means.block.request.line, dict[str, bool]()
+    for held, other in ((first, second), (second, first)):
         with ThreadPoolExecutor(1) as crowd:
             with stage.holding(held) as hold:
-                transfer = crowd.submit(ask, TRANSFER, DONE, target)
+                request = crowd.submit(ask, means.block.request, means.block.expect, target)
                 waits = _until(lambda: stage.waiting() >= 1, WORKS_AGAIN_WITHIN_S)
                 free[other] = hold.is_free(other)
-            _, wrong = transfer.result()
+            _, wrong = request.result()
         if not waits:
-            return CaseOutcome(f"a transfer did not wait for the locked row of user {held}")
+            return CaseOutcome(f"`{line}` did not wait for the row of `{held}`")
         if wrong is not None:
-            return CaseOutcome(f"`{TRANSFER.line}`, after waiting for a lock: {wrong}")
-    if not free[2]:
-        return CaseOutcome("the transfer had credited user 2 before it could debit user 1")
-    return CaseOutcome("the transfer had committed its debit before its credit" if free[1] else None)
+            return CaseOutcome(f"`{line}`, after waiting for a lock: {wrong}")
+    if not free[second]:
+        return CaseOutcome(f"`{line}` had changed the row of `{second}` before it could change that of `{first}`")
+    return CaseOutcome(f"`{line}` had committed its first change before its second" if free[first] else None)
 
 
 def _hang_up_in_transaction(case: Case, target: Target, stage: Stage) -> CaseOutcome:
-    """More clients than connections hang up while their transfers wait for a lock; then a full pool of transfers must work."""
-    clients = 2 * case.settings.pool_size
-    with stage.holding(1):
+    """More clients than connections hang up while their requests wait for a lock; then a full pool of them must work."""
+    clients, means = 2 * case.settings.pool_size, Means.of(case)
+    line = means.block.request.line
+    with stage.holding(means.rows[0]):
         for _ in range(clients):
             with target.wire() as wire:
-                wire.send(target.encode(TRANSFER))
+                wire.send(target.encode(means.block.request))
                 _until(lambda: stage.waiting() >= 1, 0.2)
                 wire.abort()
     for _ in range(GOOD_BURSTS):
-        wrong = _burst(target, case.settings.pool_size, TRANSFER, DONE)
+        wrong = _burst(target, case.settings.pool_size, means.block)
         if wrong is not None:
             return CaseOutcome(
-                f"after {clients} clients had hung up during a transfer, `{TRANSFER.line}`: {wrong}",
-                evidence={"hang_ups": clients},
+                f"after {clients} clients had hung up during a transaction, `{line}`: {wrong}", evidence={"hang_ups": clients}
             )
     return CaseOutcome(None, evidence={"hang_ups": clients})
 
 
 def _terminates(case: Case, target: Target, stage: Stage) -> CaseOutcome:
     """SIGTERM while one client is idle and one is in the middle of a request."""
+    request = Request("GET", target.known.contract.ready.path).fill(target.known.contract.paths)
     with target.wire() as idle, target.wire() as midway:
-        idle.send(target.encode(Request("GET", "/ready")))
+        idle.send(target.encode(request))
         idle.answer("GET")
-        midway.send(b"GET /ready HT")
+        midway.send(target.encode(request)[: len(request.line) + len(" HT")])
         end = stage.stop()
     evidence: dict[str, int | float | str | None] = {"seconds": round(end.seconds, 2), "exit_code": end.code}
     if end.forced or end.seconds > EXITS_WITHIN_S:
@@ -275,10 +307,10 @@ def _terminates(case: Case, target: Target, stage: Stage) -> CaseOutcome:
         return CaseOutcome(None, evidence=evidence)
 
 
-def _burst(target: Target, count: int, request: Request = DB_PING, expect: Expect = DB_PONG) -> str | None:
-    """`count` requests at once, each on its own connection: the first thing wrong."""
+def _burst(target: Target, count: int, step: CaseStep) -> str | None:
+    """Send a request `count` times at once, each on its own connection: the first thing wrong."""
     with ThreadPoolExecutor(count) as crowd:
-        replies = list(crowd.map(lambda _: ask(request, expect, target), range(count)))
+        replies = list(crowd.map(lambda _: ask(step.request, step.expect, target), range(count)))
     return next((wrong for _, wrong in replies if wrong), None)
 
 
@@ -297,7 +329,7 @@ _PROCEDURES: dict[str, Callable[[Case, Target, Stage], CaseOutcome]] = {
     "database-restarts": _database_restarts,
     "connections-severed": _connections_severed,
     "deadlock": _deadlock,
-    "debit-first": _debit_first,
+    "order-of-locks": _order_of_locks,
     "hang-up-in-transaction": _hang_up_in_transaction,
     "terminates": _terminates,
 }

@@ -24,12 +24,12 @@ class Exit:
 
 
 class Hold(Protocol):
-    """A transaction of the lab's own that has locked rows of `web_users`; leaving its context rolls it back."""
+    """A transaction of the lab's own that has locked rows; leaving its context rolls it back. `row`: the SELECT of one."""
 
-    def is_free(self, user_id: int) -> bool:
-        """True if no other transaction holds the row (`SELECT … FOR UPDATE SKIP LOCKED`)."""
+    def is_free(self, row: str) -> bool:
+        """True if no other transaction holds the row (`… FOR UPDATE SKIP LOCKED`)."""
 
-    def take(self, user_id: int) -> bool:
+    def take(self, row: str) -> bool:
         """Lock one more row, waiting as long as it takes. False: the database ended this transaction for a deadlock."""
 
 
@@ -54,8 +54,8 @@ class Stage(Protocol):
     def waiting(self) -> int:
         """Count the server's connections that wait for a lock (`wait_event_type = 'Lock'`)."""
 
-    def holding(self, *user_ids: int) -> AbstractContextManager[Hold]:
-        """Open a transaction that has locked these rows of `web_users`."""
+    def holding(self, *rows: str) -> AbstractContextManager[Hold]:
+        """Open a transaction that has locked these rows, each said by its SELECT."""
 
     def restart_database(self) -> None:
         """Stop the database at once (open connections are cut), start it, return when it answers."""

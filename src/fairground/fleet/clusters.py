@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from distributed import Client, Future
@@ -38,8 +37,7 @@ class Clusters(Lent):
 
     def _start(self, durability: Durability, overrides: Mapping[str, str], version: int) -> None:
         clients = (self._client,)
-        # the contract's data is the lab's: it makes them over its own connection
-        found = start(self._keeper, self._host.cache, durability, Path(), overrides, version, clients)
+        found = start(self._keeper, self._host.cache, durability, overrides, version, clients)
         self._database = found
         assert found.owner is not None and found.owner.log is not None and found.child is not None
         self._errors = ErrorLog(found.owner.log)

@@ -36,10 +36,10 @@ class RemoteDatabaseHost(Borrowed):
         """The bytes that may still be written on the disk of its data there."""
         return int(self.ask("free_bytes"))
 
-    def start(self, contract: Path, durability: Durability, overrides: Mapping[str, str], version: int | None) -> Database:
+    def start(self, durability: Durability, overrides: Mapping[str, str], version: int | None) -> Database:
         """Start it there, one at a time. LabError where it cannot be had."""
         address: DatabaseAddress = self.ask("start", durability, dict(overrides), version or OWN_MAJOR, within_s=STARTS_S)
-        return Database(address, contract, RemoteCluster(self), errors=RemoteErrors(self))
+        return Database(address, RemoteCluster(self), errors=RemoteErrors(self))
 
 
 class RemoteCluster:

@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
-from fairground.generators.accounts import accounts
 from fairground.generators.running import NOTHING_MEASURED, WORDS, Running
 from fairground.host import Child, Meter, Stopped
 from fairground.model import (
@@ -37,8 +36,6 @@ ARGV = ("fairload", *WORDS)
 """As results tell its command."""
 SLOT = r'\b(%s(?:=|"\s*:\s*"?))(\{(?!\{)[a-z][^}]*\})'
 """Where a slot stands: its name and what leads to its value, and the value's template."""
-ERROR: Mapping[str, object] = {"json": {"ok": {"equals": False}, "message": "text"}}
-"""The contract's error object, as a rule."""
 
 
 class EngineSession:
@@ -255,7 +252,9 @@ def _at_edge(workload: Workload, edge: Edge, weight: int, bodies: Mapping[str, s
     path, body = _placed(workload.path, edge), None if workload.body is None else _placed(workload.body, edge)
     there = dataclasses.replace(workload, path=path, body=body)
     if edge.status:
-        refusal = Expectation(edge.status[0], workload.expect.content_type, ERROR, workload.expect.check_one_in)
+        errors = workload.contract.errors
+        types = errors.content_type if len(errors.content_type) > 1 else next(iter(errors.content_type), None)
+        refusal = Expectation(edge.status[0], types, errors.body, workload.expect.check_one_in)
         there = dataclasses.replace(there, expect=refusal, ledger=())
     request = _request(there, weight, bodies)
     if len(edge.status) > 1:
@@ -272,8 +271,8 @@ def _placed(text: str, edge: Edge) -> str:
 
 def _expected_body(workload: Workload, bodies: Mapping[str, str]) -> Mapping[str, object] | None:
     rule = workload.expect.body
-    if rule is not None and "account" in rule:
-        return {"record": {"slot": rule["account"], "records": _accounts(workload, str(rule["account"]))}}
+    if rule is not None and "table" in rule:
+        return {"table": _rows(workload, cast(Any, rule["table"]))}
     if rule is None or "verified" not in rule:
         return rule
     case = str(rule["verified"])
@@ -284,16 +283,14 @@ def _expected_body(workload: Workload, bodies: Mapping[str, str]) -> Mapping[str
     return {"exact": bodies[case]}
 
 
-def _accounts(workload: Workload, slot: str) -> Mapping[str, Mapping[str, object]]:
-    """The accounts that the slot's range can name."""
-    found = re.search(SLOT % re.escape(slot), f"{workload.path}\n{workload.body or ''}")
+def _rows(workload: Workload, known: Mapping[str, Any]) -> Mapping[str, object]:
+    """The rows that the slot's range can name, of all that there are: an edge names few of them."""
+    found = re.search(SLOT % re.escape(known["slot"]), f"{workload.path}\n{workload.body or ''}")
     numbers = re.fullmatch(r"\{int:(\d+)\.\.(\d+)\}", found[2]) if found else None
     if numbers is None:
-        raise LabError(
-            f"slot `{slot}` of the workload `{workload.id}` is not a range of accounts", "write {int:a..b}", exit_code=3
-        )
+        return known
     low, high = int(numbers[1]), int(numbers[2])
-    return {id: account for id, account in accounts().items() if low <= int(id) <= high}
+    return {**known, "rows": {key: row for key, row in known["rows"].items() if key.isdecimal() and low <= int(key) <= high}}
 
 
 def parse(document: Mapping[str, Any], command: tuple[str, ...]) -> Result:

@@ -6,51 +6,70 @@ import ipaddress
 from collections.abc import Callable, Collection, Container, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import psutil
 
 from fairground.host.cgroup import Limits
 from fairground.host.child import Child, Keeper, Streams
 from fairground.host.network import wait_ready
-from fairground.model import CellSettings, Finding, Severity, Stack
+from fairground.model import CellSettings, Finding, Server, Severity, Stack
+from fairground.model.contract import Ready, fill_names
 
 
-def environment(
-    inherited: Mapping[str, str], stack: Stack, settings: CellSettings, host: str, port: int, database_url: str
-) -> dict[str, str]:
-    """The contract's variables, what every program needs, and what the stack's variant sets."""
+def values_of(settings: CellSettings, host: str, port: int, database_url: str) -> dict[str, str]:
+    """The values that a server can be told, by the names that contracts have for them (`model.contract.TOLD`)."""
+    database = urlsplit(database_url)
+    return {
+        "host": host,
+        "port": str(port),
+        "database_url": database_url,
+        "database_host": database.hostname or "",
+        "database_port": str(database.port or ""),
+        "database_name": database.path.removeprefix("/"),
+        "database_user": unquote(database.username or ""),
+        "database_password": unquote(database.password or ""),
+        "pool_size": str(settings.pool_total),
+        "pool_wait_ms": "" if settings.pool_wait_ms is None else str(settings.pool_wait_ms),
+        "workers": str(settings.workers),
+        "prepared": "on" if settings.prepared else "off",
+    }
+
+
+def environment(inherited: Mapping[str, str], stack: Stack, values: Mapping[str, str]) -> dict[str, str]:
+    """The contract's variables with these `values`, what every program needs, and what the stack's variant sets."""
     return {
         **{name: inherited[name] for name in ("PATH", "HOME") if name in inherited},
         "LANG": "C.UTF-8",
         "TZ": "UTC",
         **stack.variant.env,
-        "HOST": host,
-        "PORT": str(port),
-        "DATABASE_URL": database_url,
-        "POOL_SIZE": str(settings.pool_total),
-        "POOL_WAIT_MS": "" if settings.pool_wait_ms is None else str(settings.pool_wait_ms),
-        "WORKERS": str(settings.workers),
-        "PREPARED": "on" if settings.prepared else "off",
+        **{name: fill_names(text, values) for name, text in stack.server.told.items()},
     }
 
 
 def start(keeper: Keeper, stack: Stack, settings: CellSettings, host: str, port: int, database_url: str, stderr: Path) -> Child:
     """Start a stack in its folder; what it prints on either stream goes to the file `stderr`."""
+    values = values_of(settings, host, port, database_url)
     memory_bytes = None if settings.memory_mb is None else settings.memory_mb * 1_000_000
     with open(stderr, "ab") as stream:
         return keeper.spawn(
-            stack.serve,
+            [fill_names(word, values) for word in stack.serve],
             role="server",
-            env=environment(keeper.environ, stack, settings, host, port, database_url),
+            env=environment(keeper.environ, stack, values),
             cwd=stack.server.folder,
             streams=Streams.into(stream),
             limits=Limits(settings.cpus, memory_bytes, settings.cores_of("server")),
         )
 
 
-def wait(child: Child, host: str, port: int, timeout_s: float = 30.0) -> str | None:
-    """Wait until `GET /ready` answers 204; None then, else one phrase on why it did not."""
-    return wait_ready(host, port, "/ready", 204, timeout_s, lambda: child.exit_code() is None)
+def ready_of(server: Server) -> Ready:
+    """The request by which the lab learns that a server is ready, with its own path."""
+    return Ready(fill_names(server.ready.path, {**server.contract.paths, **server.paths}), server.ready.status)
+
+
+def wait(child: Child, ready: Ready, host: str, port: int, timeout_s: float = 30.0) -> str | None:
+    """Wait until a server answers that it is `ready`; None then, else one phrase on why it did not."""
+    return wait_ready(host, port, ready.path, ready.status, timeout_s, lambda: child.exit_code() is None)
 
 
 def exposure_of(host: str, port: int, pids: Collection[int] = ()) -> Finding | None:

@@ -1,4 +1,4 @@
-"""The lab's input files: `server.toml`, `workloads/<id>.toml`, `suites/<id>.toml` → values of `model`.
+"""The lab's input files `server.toml` and `suites/<id>.toml` → values of `model`.
 
 Every mistake in them is a `LabError` that says what, in which file and line, and what to do. Inside the lab the values are
 trusted. The shape of a file is a dataclass below; `source` holds the file against it.
@@ -7,24 +7,20 @@ trusted. The shape of a file is a dataclass below; `source` holds the file again
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from fairground.inputs import audits, conditions, edges, events, faults, files, numbers, options, published, seating, wires
+from fairground.inputs import conditions, faults, files, numbers, options, published, seating, wires
+from fairground.inputs.contracts import check_told
 from fairground.inputs.suite_file import GroupTable, SuiteFile
 from fairground.inputs.variants import NAME, VariantTable, require_command
 from fairground.inputs.variants import read_variants as read_variants
 from fairground.model import (
     POOLERS,
     PROXIES,
-    Audit,
-    Edge,
-    Expectation,
     LabError,
-    LedgerEntry,
     Load,
     Seats,
     Server,
@@ -32,17 +28,9 @@ from fairground.model import (
     Suite,
     SuiteGroup,
     Topology,
-    Workload,
-    Written,
 )
-from fairground.model.source import STRICT, Location, Source, location_text, names_hint, nearest
-
-SLOT = re.compile(r'([A-Za-z_]\w*)(?:=|"\s*:\s*"?)\{(?!\{)[a-z]')
-BODY_RULES = {"account", "exact", "json", "object", "verified"}
-SCALED = re.compile(r"\$([a-z]+)")
-PER_SCALE = {"scale": 1, "branches": 1, "tellers": 10, "accounts": 100_000}
-"""`$name` in a workload's texts → rows of that table per unit of pgbench's scale."""
-
+from fairground.model.contract import STANDARD, Contract, Ready
+from fairground.model.source import STRICT, Location, Source, names_hint, nearest
 
 # ---------------------------------------------------------------- servers
 
@@ -60,17 +48,25 @@ class _ServerFile:
     needs: tuple[tuple[str, ...], ...] = ()
     build: tuple[tuple[str, ...], ...] = ()
     skip: dict[str, str] = field(default_factory=dict)
+    contract: str = STANDARD
+    paths: dict[str, str] = field(default_factory=dict)
+    environment: dict[str, str] | None = None
+    port: int | None = None
+    ready: Ready | None = None
 
 
-def load_servers(folder: Path, workloads: Collection[str] | None = None, *, of_past: bool = False) -> tuple[Server, ...]:
-    """Read every `<folder>/<id>/server.toml`, by id. With the ids of `workloads`, `[skip]` is checked against them.
+def load_servers(
+    folder: Path, contracts: Mapping[str, Contract], workloads: Collection[str] | None = None, *, of_past: bool = False
+) -> tuple[Server, ...]:
+    """Read every `<folder>/<id>/server.toml`, by id; each fulfils one of the `contracts`.
 
-    A folder `of_past` is that of an older revision, whose manifests may not say how their variants are written.
+    With the ids of `workloads`, `[skip]` is checked against them. A folder `of_past` is that of an older revision, whose
+    manifests may not say how their variants are written.
     """
     if not folder.is_dir():
         raise LabError(f"there is no folder `{folder}` to read servers from", "start the lab in its checkout")
     paths = sorted(folder.glob("*/server.toml"), key=lambda path: path.parent.name)
-    return tuple(_server(path, workloads, of_past) for path in paths)
+    return tuple(_server(path, contracts, workloads, of_past) for path in paths)
 
 
 def find_stack(servers: Sequence[Server], text: str) -> tuple[Stack, ...]:
@@ -87,7 +83,7 @@ def find_stack(servers: Sequence[Server], text: str) -> tuple[Stack, ...]:
     return found
 
 
-def _server(path: Path, workloads: Collection[str] | None, of_past: bool) -> Server:
+def _server(path: Path, contracts: Mapping[str, Contract], workloads: Collection[str] | None, of_past: bool) -> Server:
     source = files.read(path, depth=3)
     file = source.parse(_ServerFile)
     identity = path.parent.name
@@ -97,16 +93,38 @@ def _server(path: Path, workloads: Collection[str] | None, of_past: bool) -> Ser
     for key in ("title", "language", "homepage", "about"):
         source.require_text((key,), getattr(file, key))
     _check_commands(source, file)
+    contract = _contract(source, file, contracts)
+    skip = {contract.qualify(name): reason for name, reason in file.skip.items()}
     for workload, reason in file.skip.items():
         source.require_text(("skip", workload), reason)
-        if workloads is not None and workload not in workloads:
+        if workloads is not None and contract.qualify(workload) not in workloads:
             hint = nearest(workload, workloads, "workloads")
             raise source.error(("skip", workload), f"unknown workload `{workload}` in `[skip]` of", hint)
-    variants = read_variants(source, file.variants, of_past=of_past)
+    told = contract.environment if file.environment is None else file.environment
+    variants = read_variants(source, file.variants, told, of_past=of_past)
     return Server(
         identity, file.title, file.language, file.homepage, file.about, path.parent, file.needs, file.build, file.version,
-        file.serve, variants, file.skip,
+        file.serve, variants, skip, contract, file.paths, file.environment, file.port, file.ready,
     )  # fmt: skip
+
+
+def _contract(source: Source, file: _ServerFile, contracts: Mapping[str, Contract]) -> Contract:
+    """The contract that a server's manifest names, whose paths and names it may have its own words for."""
+    if file.contract not in contracts:
+        raise source.error(
+            ("contract",), f"there is no contract `{file.contract}` for", nearest(file.contract, contracts, "contracts")
+        )
+    contract = contracts[file.contract]
+    for name, text in file.paths.items():
+        if name not in contract.paths:
+            hint = nearest(name, contract.paths, "paths")
+            raise source.error(("paths", name), f"the contract `{contract.id}` has no path `{name}` for `paths` of", hint)
+        if not text.startswith("/"):
+            raise source.error(("paths", name), f"`paths.{name}` is `{text}` in", "begin it with `/`")
+    if file.port is not None and not 1 <= file.port <= 65535:
+        raise source.error(("port",), f"`port` is {file.port} in", "write a number from 1 to 65535")
+    check_told(source, ("environment",), file.environment or {})
+    return contract
 
 
 def _check_commands(source: Source, file: _ServerFile) -> None:
@@ -115,168 +133,6 @@ def _check_commands(source: Source, file: _ServerFile) -> None:
     for key in ("needs", "build"):
         for i, words in enumerate(getattr(file, key)):
             require_command(source, (key, i), words)
-
-
-# ---------------------------------------------------------------- workloads
-
-
-@dataclass(frozen=True)
-class _RequestTable:
-    method: str
-    path: str
-    headers: dict[str, str] = field(default_factory=dict)
-    body: str | None = None
-
-
-@dataclass(frozen=True)
-class _WorkloadFile:
-    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
-    title: str
-    why: str
-    request: _RequestTable
-    expect: Expectation
-    audit: Audit
-    ledger: tuple[LedgerEntry, ...] = ()
-    limit: str | None = None
-    limited_by_locks: bool = False
-    errors_expected: tuple[int, ...] = ()
-    edge: tuple[Edge, ...] = ()
-    events: dict[str, int] = field(default_factory=dict)
-
-
-def load_workloads(folder: Path) -> tuple[Workload, ...]:
-    """Read every `<folder>/<id>.toml`, by id. Texts still hold `$accounts` and its like: see `render`."""
-    if not folder.is_dir():
-        raise LabError(f"there is no folder `{folder}` to read workloads from", "start the lab in its checkout")
-    return tuple(_workload(path) for path in sorted(folder.glob("*.toml"), key=lambda path: path.stem))
-
-
-def render(workload: Workload, scale: int) -> Workload:
-    """The workload on a database of pgbench's `scale`: `$scale`, `$branches`, `$tellers`, `$accounts` become numbers."""
-
-    def fill(text: str) -> str:
-        return SCALED.sub(lambda match: str(PER_SCALE[match[1]] * scale), text)
-
-    audit = replace(
-        workload.audit,
-        invariants=tuple(replace(one, sql=fill(one.sql), equals=fill(one.equals)) for one in workload.audit.invariants),
-        ledgers=tuple(replace(one, sql=fill(one.sql)) for one in workload.audit.ledgers),
-    )
-    there = tuple(replace(edge, values={slot: fill(value) for slot, value in edge.values.items()}) for edge in workload.edges)
-    body = None if workload.body is None else fill(workload.body)
-    limit_sql = None if workload.limit_sql is None else fill(workload.limit_sql)
-    return replace(workload, path=fill(workload.path), body=body, edges=there, audit=audit, limit_sql=limit_sql)
-
-
-def _workload(path: Path) -> Workload:
-    source = files.read(path, depth=2)
-    file = source.parse(_WorkloadFile)
-    if not NAME.fullmatch(path.stem):
-        hint = "name its file with a-z, 0-9 and - only"
-        raise LabError(f"`{path.stem}` is not a valid id for a workload, in `{source.shown}`", hint)
-    source.require_text(("title",), file.title)
-    source.require_text(("why",), file.why)
-    if file.limited_by_locks and file.limit is None:
-        hint = "write the workload's statements for pgbench into `limit`"
-        raise source.error(("limited_by_locks",), "`limited_by_locks` is set without a `limit` in", hint)
-    _check_texts(source, file)
-    _check_answer(source, file)
-    _check_audit(source, file)
-    edges.check(source, file.edge, _slots(file.request))
-    return Workload(
-        path.stem, file.title, file.why.strip(), file.request.method, file.request.path, tuple(file.request.headers.items()),
-        file.request.body, file.expect, file.ledger, file.audit, file.limit, file.limited_by_locks, file.errors_expected,
-        file.edge, events.check_events(source, file.events),
-    )  # fmt: skip
-
-
-def _check_texts(source: Source, file: _WorkloadFile) -> None:
-    if not file.request.path.startswith("/"):
-        raise source.error(("request", "path"), f"`request.path` is `{file.request.path}` in", "begin it with `/`")
-    texts: list[tuple[Location, str]] = [(("request", "path"), file.request.path)]
-    texts += [(("request", "body"), file.request.body or ""), (("limit",), file.limit or "")]
-    for i, invariant in enumerate(file.audit.invariants):
-        texts += [(("audit", "invariants", i, "sql"), invariant.sql), (("audit", "invariants", i, "equals"), invariant.equals)]
-    texts += [(("audit", "ledgers", i, "sql"), ledger.sql) for i, ledger in enumerate(file.audit.ledgers)]
-    texts += [(("edge", i, "values", slot), text) for i, edge in enumerate(file.edge) for slot, text in edge.values.items()]
-    for location, text in texts:
-        for name in SCALED.findall(text):
-            if name not in PER_SCALE:
-                raise source.error(
-                    location, f"unknown `${name}` in `{location_text(location)}` of", nearest(name, PER_SCALE, "names")
-                )
-
-
-def _check_answer(source: Source, file: _WorkloadFile) -> None:
-    for i, status in enumerate(file.errors_expected):
-        if not 400 <= status <= 599:
-            hint = "write statuses of failed requests, from 400 to 599"
-            raise source.error(("errors_expected", i), f"`{status}` in `errors_expected` is not an error status in", hint)
-    if file.expect.check_one_in < 1:
-        raise source.error(("expect", "check_one_in"), "`expect.check_one_in` is below 1 in", "1 checks every body")
-    body = file.expect.body or {}
-    if file.expect.body is not None and (len(body) != 1 or not set(body) <= BODY_RULES):
-        hint = f"give it one of the keys {', '.join(sorted(BODY_RULES))}"
-        raise source.error(("expect", "body"), "`expect.body` is unclear in", hint)
-    slots = _slots(file.request)
-    named: list[tuple[tuple[str, ...], object]] = [(("account",), body["account"])] if "account" in body else []
-    for kind in ("json", "object"):
-        rules = body.get(kind)
-        for key, rule in rules.items() if isinstance(rules, Mapping) else ():
-            named += [((kind, key), rule["slot"])] if isinstance(rule, Mapping) and "slot" in rule else []
-    for place, slot in named:
-        if slot not in slots:
-            location = ("expect", "body", *place)
-            raise source.error(
-                location, f"the request has no slot `{slot}` for `{location_text(location)}` of", names_hint(slots, "slots")
-            )
-
-
-def _check_audit(source: Source, file: _WorkloadFile) -> None:
-    slots = _slots(file.request)
-    for i, entry in enumerate(file.ledger):
-        for key, slot in (("account", entry.account), ("add", entry.add.removeprefix("-"))):
-            if slot not in slots and not (key == "add" and slot == "1"):
-                raise source.error(
-                    ("ledger", i, key), f"the request has no slot `{slot}` for `ledger` of", names_hint(slots, "slots")
-                )
-    if (one := file.audit.written) is not None:
-        _check_written(source, one, slots)
-    for i, slot in enumerate(file.audit.history.slots if file.audit.history is not None else ()):
-        if slot not in slots:
-            problem = f"the request has no slot `{slot}` for `audit.history` of"
-            raise source.error(("audit", "history", "slots", i), problem, names_hint(slots, "slots"))
-    for i, invariant in enumerate(file.audit.invariants):
-        if not audits.is_expression(SCALED.sub("1", invariant.equals)):
-            location = ("audit", "invariants", i, "equals")
-            hint = "use `before`, `acknowledged`, whole numbers, +, - and *"
-            raise source.error(
-                location, f"`{invariant.equals}` is not a valid expression for `{location_text(location)}` of", hint
-            )
-    audits.check_needs(source, file.audit)
-    sums = {entry.name for entry in file.ledger}
-    for i, ledger in enumerate(file.audit.ledgers):
-        if ledger.name not in sums:
-            hint = nearest(ledger.name, sums, "ledgers")
-            raise source.error(("audit", "ledgers", i, "name"), f"no `[[ledger]]` is named `{ledger.name}` in", hint)
-
-
-def _check_written(source: Source, written: Written, slots: tuple[str, ...]) -> None:
-    named: list[tuple[Location, str]] = [(("audit", "written"), written.slot)]
-    if (own := written.own) is not None:
-        named += [(("audit", "written", "own"), slot) for slot in own.slots]
-        if own.high - own.low < len(own.slots):
-            hint = "give `high` a number far above `low`, so that nobody can foresee which are the lab's"
-            raise source.error(("audit", "written", "own", "high"), "there are too few numbers for `audit.written.own` of", hint)
-    for place, slot in named:
-        if slot not in slots:
-            raise source.error(
-                place, f"the request has no slot `{slot}` for `{location_text(place)}` of", names_hint(slots, "slots")
-            )
-
-
-def _slots(request: _RequestTable) -> tuple[str, ...]:
-    return tuple(SLOT.findall(f"{request.path}\n{request.body or ''}"))
 
 
 # ---------------------------------------------------------------- suites

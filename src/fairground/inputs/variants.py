@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from fairground.model import Approach, Tuning, Variant
 from fairground.model.source import STRICT, Location, Source, location_text
-
-CONTRACT_ENVIRONMENT = ("HOST", "PORT", "DATABASE_URL", "POOL_SIZE", "POOL_WAIT_MS", "WORKERS", "PREPARED")
-"""What the lab itself tells a server; a variant that set one of these would alter how it is measured."""
 
 NAME = re.compile(r"[a-z0-9-]+")
 ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -31,11 +28,15 @@ class VariantTable:
     serve: tuple[str, ...] | None = None
 
 
-def read_variants(source: Source, tables: Mapping[str, VariantTable], *, of_past: bool) -> dict[str, Variant]:
-    """The variants by name. A manifest `of_past` may be older than the declaration of approaches, which are then unknown."""
+def read_variants(
+    source: Source, tables: Mapping[str, VariantTable], told: Collection[str], *, of_past: bool
+) -> dict[str, Variant]:
+    """The variants by name. None sets what the lab itself tells a server (`told`): it would alter how it is measured.
+
+    A manifest `of_past` may be older than the declaration of approaches, which are then unknown."""
     if not tables:
         raise source.error(("variants",), "there is no variant in", "add at least one: `[variants.default]` with an `about`")
-    return {name: _variant(source, name, table, of_past) for name, table in tables.items()}
+    return {name: _variant(source, name, table, told, of_past) for name, table in tables.items()}
 
 
 def require_command(source: Source, location: Location, words: tuple[str, ...]) -> None:
@@ -46,23 +47,23 @@ def require_command(source: Source, location: Location, words: tuple[str, ...]) 
         )
 
 
-def _variant(source: Source, name: str, table: VariantTable, of_past: bool) -> Variant:
+def _variant(source: Source, name: str, table: VariantTable, told: Collection[str], of_past: bool) -> Variant:
     here: Location = ("variants", name)
     if not NAME.fullmatch(name):
         raise source.error(here, f"`{name}` is not a valid name for a variant in", "use a-z, 0-9 and - only")
     source.require_text((*here, "about"), table.about)
     if table.serve is not None:
         require_command(source, (*here, "serve"), table.serve)
-    _check_environment(source, name, table)
+    _check_environment(source, name, table, told)
     approach = None if of_past and table.approach is None else _approach(source, name, table)
     return Variant(name, table.about, table.env, approach, table.tuning, table.serve)
 
 
-def _check_environment(source: Source, name: str, table: VariantTable) -> None:
+def _check_environment(source: Source, name: str, table: VariantTable, told: Collection[str]) -> None:
     for key in table.env:
         location: Location = ("variants", name, "env", key)
-        if key in CONTRACT_ENVIRONMENT:
-            hint = f"remove it: {', '.join(CONTRACT_ENVIRONMENT)} are the same for every server"
+        if key in told:
+            hint = f"remove it: {', '.join(told)} are the same for every server"
             raise source.error(location, f"variant `{name}` sets `{key}`, which only the lab may set, in", hint)
         if not ENVIRONMENT_NAME.fullmatch(key):
             hint = "use letters, digits and _, for example `DB_DRIVER`"

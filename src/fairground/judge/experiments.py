@@ -43,8 +43,8 @@ SLOWED = 0.25
 """The share of the server's CPU that is planted on it: a server that its CPU limits gives a fifth less."""
 SHORT_DEADLOCK_MS = 50
 MORE_ROWS = 10
-AMONG_A_HUNDRED = ("transfer", "transfer-ordered")
-"""Workloads whose rows are as many at any scale."""
+TWIN, FIXED_ROWS = "twin", "fixed_rows"
+"""What a workload says of itself, as evidence: the workload that locks its rows in one order, and why it has no more rows."""
 UNLOCKED = (
     "CREATE SCHEMA unlocked",
     "GRANT USAGE ON SCHEMA unlocked TO PUBLIC",
@@ -193,7 +193,7 @@ def _database_cpu(cell: Cell, evidence: Evidence) -> Experiment | str:
 
 
 def _deadlock(cell: Cell, evidence: Evidence) -> Experiment:
-    """The same transfers with their rows locked in one order; of other workloads a database that looks for deadlocks sooner.
+    """The twin of the workload, which locks its rows in one order; of others a database that looks for deadlocks sooner.
 
     One change alone: a deadlock is rare, so that windows must be long, and three starts of two arms fill a minute.
     """
@@ -203,7 +203,7 @@ def _deadlock(cell: Cell, evidence: Evidence) -> Experiment:
         cell,
         (f"ALTER DATABASE {{database}} SET deadlock_timeout = '{SHORT_DEADLOCK_MS}ms'",),
     )
-    return _more(*(_in_order(cell) or (sooner,)))
+    return _more(*(_in_order(cell, evidence) or (sooner,)))
 
 
 def _row_locks(cell: Cell, evidence: Evidence) -> Experiment | str:
@@ -212,17 +212,17 @@ def _row_locks(cell: Cell, evidence: Evidence) -> Experiment | str:
         return _more(
             ArmChange("no advisory lock", "without advisory locks: functions of their names lock nothing", cell, UNLOCKED)
         )
-    if cell.workload in AMONG_A_HUNDRED:
-        return "transfers are among a hundred users at any scale, so that there are no more rows to choose from"
+    if evidence.get(FIXED_ROWS):
+        return f"{evidence[FIXED_ROWS]}, so that there are no more rows to choose from"
     scale = MORE_ROWS * cell.settings.scale
     words = f"with scale {scale} in place of {cell.settings.scale}, ten times the rows"
     return _more(ArmChange(f"scale {scale}", words, replace(cell, settings=replace(cell.settings, scale=scale))))
 
 
-def _in_order(cell: Cell) -> tuple[ArmChange, ...]:
-    if cell.workload != "transfer":
+def _in_order(cell: Cell, evidence: Evidence) -> tuple[ArmChange, ...]:
+    if not (twin := evidence.get(TWIN)):
         return ()
-    return (ArmChange("ordered", "with the smaller id locked first", replace(cell, workload="transfer-ordered")),)
+    return (ArmChange("ordered", "with its rows locked in one order", replace(cell, workload=str(twin))),)
 
 
 def _commit(cell: Cell, _: Evidence) -> Experiment | str:

@@ -9,7 +9,7 @@ from fairground.capacity import objective, parts, search
 from fairground.capacity.drive import Climb
 from fairground.capacity.parts import CapacityPart, Phase
 from fairground.capacity.search import Capacity
-from fairground.inputs import manifest
+from fairground.inputs import manifest, workload_files
 from fairground.lab.events import Event, Sink, unheard
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs, prepare
@@ -39,7 +39,7 @@ def capacity(inputs: Inputs, asked: CapacityAsked, sink: Sink = unheard) -> Iter
     """Measure what is missing of the capacities. A server that fails is a finding of a part, and has no capacity."""
     stacks = {one.id: one for server in inputs.places.load_servers() for one in server.stacks}
     wanted = {id: stacks[id] for id, _ in asked.cells}
-    workloads = {one.id: manifest.render(one, asked.settings.scale) for one in inputs.places.workloads()}
+    workloads = {one.id: workload_files.render(one, asked.settings.scale) for one in inputs.places.workloads()}
     cells = [Cell(id, name, asked.topology, asked.load, asked.settings) for id, name in asked.cells]
     with prepare(inputs, cells, list(wanted.values()), sink) as testbed:
         record: Record[CapacityAsked, CapacityPart] = open_record(inputs, RecordKind.CAPACITY, asked, testbed)

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from fairground import contract
 from fairground.inputs import manifest
 from fairground.lab.events import Checking, Event, Sink, unheard
 from fairground.lab.places import Places
@@ -25,7 +24,7 @@ def question(places: Places, names: Sequence[str], cases: Sequence[str]) -> Chec
     LabError for a name that is none.
     """
     for name in cases:
-        if name not in (known := [case.id for case in contract.load(places.contract / "cases")]):
+        if name not in (known := [case.id for case in places.cases()]):
             raise LabError(f"the contract has no case `{name}`", nearest(name, known, "cases"))
     return CheckAsked(tuple(stack.id for stack in _stacks(places, names)), tuple(cases) or None)
 

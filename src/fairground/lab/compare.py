@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fairground.inputs import manifest
+from fairground.inputs import workload_files
 from fairground.inputs.asked import one_stack
 from fairground.lab import revisions, setup
 from fairground.lab.events import Event, Said, Sink, unheard
@@ -64,7 +64,7 @@ def is_stack(known: Sequence[Server], text: str) -> bool:
 
 def compare_stacks(inputs: Inputs, asked: ComparisonAsked, sink: Sink = unheard) -> Iterator[Event]:
     """Measure what is missing of a comparison. An arm that fails is a finding of its round, and ends it."""
-    workload = manifest.render(inputs.places.workload(asked.workload), asked.settings.scale)
+    workload = workload_files.render(inputs.places.workload(asked.workload), asked.settings.scale)
     arms = _arms(inputs.places, asked)
     if (warning := stopping.too_short(asked)) is not None:
         yield Said(warning)

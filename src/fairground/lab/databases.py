@@ -14,6 +14,7 @@ from fairground.host import Keeper
 from fairground.lab import setup
 from fairground.lab.places import Places
 from fairground.model import OWN_MAJOR, Cell, LabError, RunSettings
+from fairground.model.contract import Contract
 from fairground.postgres import Database, DatabaseHost
 
 Version = int | None
@@ -30,12 +31,13 @@ class Databases:
         url: str | None,
         settings: RunSettings,
         versions: Sequence[Version],
+        contracts: Sequence[Contract] = (),
         there: DatabaseHost | None = None,
     ) -> None:
-        """`there`: the host that they run on; None: they run on this machine."""
+        """`contracts`: those whose data are made. `there`: the host that they run on; None: they run on this machine."""
         check(versions, url)
         self._keeper, self._places, self._url, self._settings, self._versions = keeper, places, url, settings, versions
-        self._there = there
+        self._contracts, self._there = contracts, there
         self._held, self._running = ExitStack(), dict[Version, Database]()
         self._releases, self._disclosed = dict[Version, str](), dict[Version, dict[str, str]]()
 
@@ -64,7 +66,8 @@ class Databases:
         for version in reversed(self._versions):
             database = self.of(version)
             yield from database.remarks
-            database.prepare(self._settings.scale)
+            for contract in self._contracts:
+                database.prepare(contract.data(self._settings.scale))
             self._releases[version], self._disclosed[version] = database.version(), database.settings()
 
     def releases(self) -> dict[str, str]:

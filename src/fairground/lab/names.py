@@ -12,6 +12,8 @@ from fairground.lab import roots
 
 HEAD = "head.json"
 """The file that makes a folder a record: `records.HEAD`, whose import would take too long here."""
+STANDARD = "seeds"
+"""The contract whose workloads have no prefix: `model.contract.STANDARD`, whose import would take too long here."""
 KIND = re.compile(rb'"kind": *"([a-z-]+)"')
 START_BYTES = 256
 """So many bytes of a head hold its kind."""
@@ -30,6 +32,7 @@ class Names:
     def __init__(self, root: Path = roots.ROOT, servers: Path | None = None, results: Path | None = None) -> None:
         self.root = root
         self._servers = tuple(folder for folder in roots.servers(root, servers) if folder is not None)
+        self._contracts = tuple(dict.fromkeys((root / "contracts", self._servers[0].parent / "contracts")))
         self._results = roots.results(root, results)
 
     def servers(self) -> list[Name]:
@@ -48,11 +51,15 @@ class Names:
 
     def workloads(self) -> list[Name]:
         """Every workload, by id."""
-        return [Name(id, _text(table, "title")) for id, table in self._files("workloads")]
+        found = list[Name]()
+        for folder in {path.name: path for parent in self._contracts for path in sorted(parent.glob("*/"))}.values():
+            prefix = "" if folder.name == STANDARD else f"{folder.name}/"
+            found += [Name(prefix + id, _text(table, "title")) for id, table in self._files(folder / "workloads")]
+        return found
 
     def suites(self) -> list[Name]:
         """Every suite of the lab, by id, with its first sentence."""
-        return [Name(id, _text(table, "about").partition(". ")[0]) for id, table in self._files("suites")]
+        return [Name(id, _text(table, "about").partition(". ")[0]) for id, table in self._files(self.root / "suites")]
 
     def records(self, kind: str | None) -> list[Name]:
         """Every record of a kind, or (None) of any, the latest first, and the word for that one; nothing where there is none."""
@@ -63,8 +70,8 @@ class Names:
         found = [Name(one.name) for one in folders if (of := _kind(one)) is not None and kind in (None, of)]
         return [Name("latest", found[0].value), *found] if found else []
 
-    def _files(self, folder: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        for path in sorted((self.root / folder).glob("*.toml"), key=lambda path: path.stem):
+    def _files(self, folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+        for path in sorted(folder.glob("*.toml"), key=lambda path: path.stem):
             yield path.stem, _toml(path)
 
     def _manifests(self) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -8,12 +8,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from fairground import contract
+from fairground.contract import Case
 from fairground.host import build
-from fairground.inputs import manifest
+from fairground.inputs import contracts, manifest, workload_files
 from fairground.lab import roots
 from fairground.lab.cache import cache_of
 from fairground.lab.roots import ROOT
 from fairground.model import LabError, Server, Workload
+from fairground.model.contract import Contract
+
+CONTRACTS = "contracts"
+"""The folder of contracts, one below it for each."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +52,24 @@ class Places:
         """True if this lab was installed, so that its own folders are only read."""
         return roots.is_installed(self.root)
 
-    @property
-    def contract(self) -> Path:
-        return self.root / "contract"
+    def contracts(self) -> dict[str, Contract]:
+        """Every contract, by id: the lab's own, and those beside the servers of whoever measures.
+
+        LabError for an id that two folders have.
+        """
+        found, beside = contracts.load_contracts(self.root / CONTRACTS), self.servers.parent / CONTRACTS
+        if beside.resolve() == (self.root / CONTRACTS).resolve() or not beside.is_dir():
+            return found
+        own = contracts.load_contracts(beside)
+        if twice := sorted(found.keys() & own.keys()):
+            raise LabError(
+                f"`{twice[0]}` is a contract of the lab's own and one in `{beside}`", f"rename the folder {beside / twice[0]}"
+            )
+        return {**found, **own}
+
+    def cases(self) -> tuple[Case, ...]:
+        """The cases of every contract."""
+        return tuple(case for one in self.contracts().values() for case in contract.load(one))
 
     @property
     def suites(self) -> Path:
@@ -91,7 +112,8 @@ class Places:
         return self.cache / "tools"
 
     def workloads(self) -> tuple[Workload, ...]:
-        return manifest.load_workloads(self.root / "workloads")
+        """The workloads of every contract."""
+        return tuple(one for contract in self.contracts().values() for one in workload_files.load_workloads(contract))
 
     def workload(self, id: str) -> Workload:
         """The workload of this id. LabError where there is none."""
@@ -102,11 +124,11 @@ class Places:
 
     def load_servers(self) -> tuple[Server, ...]:
         """All servers, by id. A `[skip]` is held against the workloads that exist. LabError for an id that two folders have."""
-        workloads = [workload.id for workload in self.workloads()]
+        known, workloads = self.contracts(), [workload.id for workload in self.workloads()]
         if self.lab_servers is None:
-            return manifest.load_servers(self.servers, workloads)
-        own = manifest.load_servers(self.servers, workloads) if self.servers.is_dir() else ()
-        labs = manifest.load_servers(self.lab_servers, workloads)
+            return manifest.load_servers(self.servers, known, workloads)
+        own = manifest.load_servers(self.servers, known, workloads) if self.servers.is_dir() else ()
+        labs = manifest.load_servers(self.lab_servers, known, workloads)
         if twice := sorted({server.id for server in own} & {server.id for server in labs}):
             raise LabError(
                 f"`{twice[0]}` is a server of the lab's own and one in `{self.servers}`",

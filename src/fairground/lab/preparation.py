@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairground import contract, topology
+from fairground import topology
 from fairground.host import Keeper, machine
 from fairground.host.build import BuiltServer, Unavailable
 from fairground.lab import building, databases, setup
@@ -18,6 +18,7 @@ from fairground.lab.events import Said, Sink
 from fairground.lab.places import Places
 from fairground.measure import Bench
 from fairground.model import Cell, LabError, Machine, Stack, StackInfo
+from fairground.model.contract import Contract
 from fairground.model.record import Record
 
 
@@ -77,7 +78,7 @@ def prepare(
         left = _left_of(cells, lacking, least)
         if keeper.groups.version is None:
             lacking["control slowed"] = "a planted slowdown needs cgroups, and none can be made here"
-        found = _databases(held, keeper, inputs, cells, left, sink)
+        found = _databases(held, keeper, inputs, cells, left, _contracts(stacks, left), sink)
         setup.keep_awake(held, keeper, places, lambda sentence: sink(Said(sentence)), awake)
         used = {cell.load.generator for cell in left}
         here = {name: tool for name, tool in tools.items() if tool is not None and name in used}
@@ -118,15 +119,28 @@ def _left_of(cells: Sequence[Cell], lacking: Mapping[str, str], least: int) -> l
     raise LabError(f"what is to be measured needs more than is here ({listed})", "./fairground doctor", exit_code=3)
 
 
+def _contracts(stacks: Iterable[Stack], left: Iterable[Cell]) -> list[Contract]:
+    """The contracts of the cells' stacks, each once."""
+    used = {cell.stack for cell in left}
+    found = {stack.server.contract.id: stack.server.contract for stack in stacks if stack.id in used or not used}
+    return list(found.values())
+
+
 def _databases(
-    held: ExitStack, keeper: Keeper, inputs: Inputs, cells: Sequence[Cell], left: Sequence[Cell], sink: Sink
+    held: ExitStack,
+    keeper: Keeper,
+    inputs: Inputs,
+    cells: Sequence[Cell],
+    left: Sequence[Cell],
+    contracts: Sequence[Contract],
+    sink: Sink,
 ) -> Databases | None:
     """The database servers of the cells that are left, with their data; None where there is no cell at all."""
     if not cells:
         return None
     found = Databases(
         keeper, inputs.places, inputs.database_url, databases.settings_of(cells), databases.versions_of(left) or (None,),
-        inputs.elsewhere.database,
+        contracts, inputs.elsewhere.database,
     )  # fmt: skip
     held.enter_context(found)
     sink(Said("making the data …"))
@@ -142,7 +156,7 @@ def _bench(keeper: Keeper, found: Databases | None, inputs: Inputs, tools: Mappi
         keeper,
         found.now if found is not None else None,
         places.engine,
-        contract.load(places.contract / "cases") if found is not None else (),
+        places.cases() if found is not None else (),
         machine.cores(),
         sink,
         tools=tools,

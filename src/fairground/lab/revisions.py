@@ -37,7 +37,7 @@ def checked_out(places: Places, revision: str, stack: Stack) -> Stack:
         _git(servers, "worktree", "prune")
         if _git(servers, "worktree", "add", "--detach", str(tree), commit) is None:
             raise LabError(f"git could not check out `{revision}` in {tree}", "remove the folder, and try again", exit_code=3)
-    there = manifest.load_servers(tree / servers.resolve().relative_to(top.resolve()), of_past=True)
+    there = manifest.load_servers(tree / servers.resolve().relative_to(top.resolve()), places.contracts(), of_past=True)
     found = [one for server in there for one in server.stacks if one.id == stack.id]
     if not found:
         raise LabError(f"the revision `{revision}` has no stack `{stack.id}`", f"it has: {', '.join(one.id for one in there)}")

@@ -14,7 +14,7 @@ def root_of(package: Path) -> Path:
 
 
 ROOT = root_of(PACKAGE)
-"""The folder that holds contract/, workloads/, suites/ and servers/."""
+"""The folder that holds contracts/, suites/ and servers/."""
 
 
 def is_installed(root: Path) -> bool:

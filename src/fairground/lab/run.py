@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fairground import generators, postgres, records
-from fairground.inputs import manifest
+from fairground.inputs import workload_files
 from fairground.lab import databases, pages, reasons, setup
 from fairground.lab.events import Began, Event, Planned, Said, Sink, TrialDone, unheard
 from fairground.lab.places import Places
@@ -99,7 +99,7 @@ def stacks_of(slots: Iterable[PlanSlot], servers: Sequence[Server]) -> list[Stac
 def render_workloads(planned: Plan, workloads: Sequence[Workload]) -> dict[str, Workload]:
     """Every workload by id, for the scale of the plan's data."""
     scale = databases.settings_of(cells_of(planned)).scale
-    return {workload.id: manifest.render(workload, scale) for workload in workloads}
+    return {workload.id: workload_files.render(workload, scale) for workload in workloads}
 
 
 def texts(planned: Plan, workloads: Sequence[Workload]) -> dict[str, dict[str, str]]:
@@ -111,6 +111,8 @@ def texts(planned: Plan, workloads: Sequence[Workload]) -> dict[str, dict[str, s
             "why": " ".join(workload.why.split()),
             "request": secret.redact(f"{workload.method} {workload.path}" + (f" {workload.body}" if workload.body else "")),
             "limit_sql": workload.limit_sql or "",
+            "twin": workload.twin or "",
+            "fixed_rows": workload.fixed_rows or "",
         }
         for workload in render_workloads(planned, [one for one in workloads if one.id in named]).values()
     }

@@ -87,12 +87,12 @@ def database(
             "PostgreSQL settings go with the embedded database", "change them in the given one, or leave out `--database`"
         )
     if url:
-        found = postgres.given_database(url, places.contract, version)
+        found = postgres.given_database(url, version)
     elif there is not None:
-        found = there.start(places.contract, settings.durability, dict(settings.postgres), version)
+        found = there.start(settings.durability, dict(settings.postgres), version)
     else:
         own = dict(settings.postgres)
-        found = postgres.start(keeper, places.cache, settings.durability, places.contract, own, version or OWN_MAJOR)
+        found = postgres.start(keeper, places.cache, settings.durability, own, version or OWN_MAJOR)
     try:
         yield found
     finally:

@@ -86,5 +86,5 @@ def _servers(order: Order, places: Places, workloads: Sequence[Workload]) -> lis
         folder = build.sent_folder(digest, places.cache)
         if folder is None:
             raise LabError(f"the sources of the server `{id}` were not sent", None, 3)
-        found += manifest.load_servers(folder.parent, [workload.id for workload in workloads])
+        found += manifest.load_servers(folder.parent, places.contracts(), [workload.id for workload in workloads])
     return found

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from fairground.inputs import manifest
+from fairground.inputs import manifest, workload_files
 from fairground.judge import experiments
 from fairground.lab.events import Event, Sink, unheard
 from fairground.lab.preparation import Inputs, prepare
@@ -36,12 +36,13 @@ def of_cell(run: Run, cell: Cell, named: str, budget_s: float) -> WhyAsked:
     trials = numbered_trials(run, cell)
     if named not in REASONS:
         raise LabError(f"`{named}` is not a reason", f"reasons: {', '.join(REASONS)}")
-    return pose(run.id, cell, named, trials, budget_s)
+    return pose(run.id, cell, named, trials, budget_s, run.workloads.get(cell.workload, {}))
 
 
-def pose(run: str, cell: Cell, named: str, trials: Sequence[Trial], budget_s: float) -> WhyAsked:
-    """The experiment on a reason of a cell, by what its `trials` said of it. LabError where there is none."""
+def pose(run: str, cell: Cell, named: str, trials: Sequence[Trial], budget_s: float, workload: Mapping[str, str]) -> WhyAsked:
+    """The experiment on a reason of a cell, by what its `trials` and its `workload` say. LabError where there is none."""
     sentence, evidence = _said(trials, named)
+    evidence = {**evidence, **{key: workload.get(key) for key in (experiments.TWIN, experiments.FIXED_ROWS)}}
     deadlocks = any(one.database is not None and one.database.deadlocks for one in trials)
     turn_s = schedule.shortest_turn_s(cell.settings, deadlocks, named == BACKLOG.id)
     cell = _short(cell, turn_s)
@@ -85,7 +86,7 @@ def try_reason(inputs: Inputs, asked: WhyAsked, sink: Sink = unheard) -> Iterato
     places, changes = inputs.places, (ArmChange(AS_IT_WAS, "", asked.cell), *asked.experiment.changes)
     (stack,) = manifest.find_stack(places.load_servers(), asked.cell.stack)
     cells = [change.cell for change in changes]
-    workloads = {one.label: manifest.render(places.workload(one.cell.workload), one.cell.settings.scale) for one in changes}
+    workloads = {one.label: workload_files.render(places.workload(one.cell.workload), one.cell.settings.scale) for one in changes}
     with prepare(inputs, cells, [stack], sink, least=len(cells)) as testbed:
         record = open_record(inputs, RecordKind.WHY, asked, testbed)
         make = functools.partial(one_start, testbed.bench, asked, stack, workloads, record.folder)

@@ -36,11 +36,11 @@ class CheckedStack(StartedStack):
         assert isinstance(self.arm, CheckArm)
         with self.phase("verify"):
             report = contract.run(
-                self.bench.cases,
-                host=self.host,
-                port=self.port,
-                facts=contract.facts_from(self.database.query),
-                probe=self.database.query,
+                [case for case in self.bench.cases if case.contract == self.workload.contract.id],
+                address=(self.host, self.port),
+                contract=self.workload.contract,
+                names=self.names,
+                probe=self.database.probe,
                 stage=self.stage,
                 only=self.arm.only,
                 skip=self.arm.stack.server.skip,
@@ -138,14 +138,14 @@ class LiveStage:
         return () if self._disturbed else answers.connections(peak, self._settings.pool_total, refused=refused)
 
     @contextmanager
-    def holding(self, *user_ids: int) -> Iterator[contract.Hold]:
-        """A transaction of the lab's own that has locked these rows of `web_users`."""
+    def holding(self, *rows: str) -> Iterator[contract.Hold]:
+        """A transaction of the lab's own that has locked these rows."""
         with self._database.connect() as connection:
             connection.autocommit = False
             held = RowHold(connection)
             try:
-                for user_id in user_ids:
-                    held.take(user_id)
+                for row in rows:
+                    held.take(row)
                 yield held
             finally:
                 with suppress(psycopg.Error):
@@ -153,24 +153,22 @@ class LiveStage:
 
 
 class RowHold:
-    """Locked rows of `web_users` (`contract.Hold`)."""
+    """Locked rows (`contract.Hold`)."""
 
     def __init__(self, connection: psycopg.Connection[tuple[Any, ...]]) -> None:
         self._connection = connection
         connection.execute(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}".encode())
 
-    def is_free(self, user_id: int) -> bool:
+    def is_free(self, row: str) -> bool:
         """True if the row can be locked at once; it is let go of again."""
         with self._connection.transaction(force_rollback=True):
-            found = self._connection.execute(
-                "SELECT id FROM web_users WHERE id = %s FOR UPDATE SKIP LOCKED", [user_id]
-            ).fetchone()
+            found = self._connection.execute(f"{row} FOR UPDATE SKIP LOCKED".encode()).fetchone()
         return found is not None
 
-    def take(self, user_id: int) -> bool:
+    def take(self, row: str) -> bool:
         """Lock the row. False: the database ended this transaction for a deadlock, and it holds nothing any more."""
         try:
-            self._connection.execute("SELECT id FROM web_users WHERE id = %s FOR UPDATE", [user_id])
+            self._connection.execute(f"{row} FOR UPDATE".encode())
             return True
         except psycopg.errors.DeadlockDetected:
             self._connection.rollback()

@@ -38,11 +38,13 @@ def database(path: Route, wire: PathWire, rules: Rules) -> Iterator[Finding]:
 
 
 def server(path: Route, wire: PathWire, rules: Rules) -> Iterator[Finding]:
-    """The wire before the server, by requests for `/ready`. LabError when the server does not answer them."""
+    """The wire before the server, by requests that ask whether it is ready. LabError when the server does not answer them."""
     if wire.server_ms is None:
         return
     try:
-        over_us, without_us = (_requested(path.host, port, _count(wire.server_ms)) for port in (path.port, path.near_port))
+        over_us, without_us = (
+            _requested(path.host, port, path.ready.path, _count(wire.server_ms)) for port in (path.port, path.near_port)
+        )
     except (OSError, HTTPException) as error:
         raise LabError(f"the server does not answer over the wire: {error}") from error
     yield distance.finding("server", wire.server_ms, over_us, without_us, rules)
@@ -57,11 +59,11 @@ def _selected(url: str, count: int) -> list[float]:
         return _timed(lambda: connection.execute("SELECT 1"), count)
 
 
-def _requested(host: str, port: int, count: int) -> list[float]:
+def _requested(host: str, port: int, target: str, count: int) -> list[float]:
     with closing(HTTPConnection(host, port, timeout=TIMEOUT_S)) as connection:
 
         def ask() -> None:
-            connection.request("GET", "/ready")
+            connection.request("GET", target)
             connection.getresponse().read()
 
         return _timed(ask, count)

@@ -11,6 +11,7 @@ from fairground import topology
 from fairground.host import Child, Keeper, Meter, RoleMeter, Stopped, free_port, listens, server, wait_ready, wait_until_silent
 from fairground.measure import logs
 from fairground.model import Cell, CellSettings, Finding, LabError, Severity, Stack
+from fairground.model.contract import Ready
 from fairground.postgres import Database
 
 STOP_GRACE_S = 5.0
@@ -33,6 +34,8 @@ class Route:
         self.wire: topology.RunningWires | None = None
         self._landing: int | None = None
         """The port of what stands first at the server, where a wire leads to it: chosen before that starts."""
+        self.ready = Ready("/", 200)
+        """The request by which the server that was started says that it is ready."""
         self._outside: tuple[str, ...] | None = None
         """The server's processes that had left its group when it was asked to end; None: it was not asked yet."""
 
@@ -120,7 +123,8 @@ class Route:
         `settings` None: those of the cell.
         """
         wired = None if self._cell.topology.proxy is not None else self._landing
-        self.server_port = wired or free_port(host=self.host)  # not before the pooler has its own
+        self.server_port = stack.server.port or wired or free_port(host=self.host)  # not before the pooler has its own
+        self.ready = server.ready_of(stack.server)
         settings, log = settings or self._cell.settings, self._folder / "server.log"
         self._started_s = time.monotonic()
         self.server = server.start(self._keeper, stack, settings, self.host, self.server_port, self.url, log)
@@ -131,7 +135,7 @@ class Route:
         """None once the server is ready, else one phrase on why not. The seconds count from its start."""
         assert self.server is not None
         left_s = self._started_s + timeout_s - time.monotonic()
-        return server.wait(self.server, self.host, self.server_port, left_s)
+        return server.wait(self.server, self.ready, self.host, self.server_port, left_s)
 
     def exposure(self) -> Finding | None:
         """A warning when other machines may reach the server."""
@@ -164,7 +168,9 @@ class Route:
         hop = self.proxy
         if not ready:
             return
-        if why := wait_ready(hop.host, hop.port, "/ready", 204, PROXY_TIMEOUT_S, lambda: hop.child.exit_code() is None):
+        if why := wait_ready(
+            hop.host, hop.port, self.ready.path, self.ready.status, PROXY_TIMEOUT_S, lambda: hop.child.exit_code() is None
+        ):
             raise LabError(f"the proxy `{name}` does not reach the server: {why}", exit_code=3)
 
     def ask_server(self) -> None:

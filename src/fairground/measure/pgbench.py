@@ -35,17 +35,22 @@ class Pgbench(Loaded):
         assert isinstance(self.arm, PgbenchArm)
         return self.arm
 
+    @property
+    def _name(self) -> str:
+        """The workload's id as the name of a file."""
+        return self.workload.id.replace("/", "-")
+
     def open(self) -> None:
         """Make fresh data and write the script, with the database on its processors."""
         self.on(self.arm.label, Doing("reset"))
         if self.database.child is not None:
             self.database.child.pin(self.arm.cell.settings.cores_of("database"))
         try:
-            self.database.reset(self.arm.cell.settings.scale)
+            self.database.reset(self.workload.contract.data(self.arm.cell.settings.scale))
         except psycopg.Error as error:
             self.find(INSTRUMENT.id, Severity.VOID, foreign.line(str(error), foreign.SENTENCE_CHARACTERS))
             return
-        (self.folder / f"{self.workload.id}.sql").write_text(self.pgbench_arm.script, encoding="utf-8")
+        (self.folder / f"{self._name}.sql").write_text(self.pgbench_arm.script, encoding="utf-8")
 
     def whole(self, ask: Whole, number: int) -> ArmWindow | None:
         """Run pgbench once, and return its own report as a window. None, and a finding with its last line, where it has none."""
@@ -67,10 +72,10 @@ class Pgbench(Loaded):
         argv = [
             str(binary("pgbench")), "--no-vacuum", f"--protocol={self.pgbench_arm.protocol}", f"--client={clients}",
             f"--jobs={min(clients, self.bench.cores)}", f"--time={seconds}", "--random-seed=1", "--max-tries=1000",
-            f"--file={self.workload.id}.sql", f"--host={address.host}", f"--port={address.port}",
+            f"--file={self._name}.sql", f"--host={address.host}", f"--port={address.port}",
             f"--username={address.user}", self.database.name,
         ]  # fmt: skip
-        cores, log = settings.cores_of("server"), self.folder / f"{self.workload.id}-{number}.pgbench"
+        cores, log = settings.cores_of("server"), self.folder / f"{self._name}-{number}.pgbench"
         with open(log, "wb") as output:
             child = self.bench.keeper.spawn(
                 argv, role="pgbench", env=self._environment(), cwd=self.folder, streams=Streams.into(output),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import psycopg
 
 from fairground import contract
-from fairground.host import Child, RoleMeter, burner, machine
+from fairground.host import Child, RoleMeter, machine
 from fairground.judge import (
     answers,
     blame,
@@ -28,7 +28,7 @@ from fairground.judge import (
     validity,
     written,
 )
-from fairground.measure import audit, backends, distance
+from fairground.measure import audit, backends, distance, slowdown, tables
 from fairground.measure.arm import ArmWindow, Ended, StackArm
 from fairground.measure.bench import HOST
 from fairground.measure.commits import CommitWitness
@@ -101,6 +101,11 @@ class StartedStack(Loaded):
         self.faults = Faults(bench.keeper, self.database, self.path, self.seen, self.arm.cell)
 
     @property
+    def names(self) -> Mapping[str, object]:
+        """The values of `$names` in texts of the contract: numbers of the arm's data, and paths of its server."""
+        return self.stack_arm.stack.server.names(self.arm.cell.settings.scale)
+
+    @property
     def stack_arm(self) -> StackArm:
         """The arm, which is a stack's."""
         assert isinstance(self.arm, StackArm)
@@ -132,7 +137,7 @@ class StartedStack(Loaded):
         """Make fresh data, then start pooler and server. Do not wait, so that the other arms of a session begin meanwhile."""
         try:
             with self.phase("reset"):
-                self.database.reset(self.arm.cell.settings.scale)
+                self.database.reset(self.workload.contract.data(self.arm.cell.settings.scale))
                 self.lifetime.begin()
                 self.database.limit_connections(answers.connection_limit(self.arm.cell, self.bench.thresholds.rules))
                 self.database.alter(self.stack_arm.statements)
@@ -217,8 +222,10 @@ class StartedStack(Loaded):
         """
         with self.phase("verify"):
             cases = contract.select(self.bench.cases, self.workload.id, quick=True)
-            probe, skip = self.database.query, self.stack_arm.stack.server.skip
-            report = contract.run(cases, host=self.host, port=self.port, facts=contract.facts_from(probe), probe=probe, skip=skip)
+            probe, skip = self.database.probe, self.stack_arm.stack.server.skip
+            report = contract.run(
+                cases, address=(self.host, self.port), contract=self.workload.contract, names=self.names, probe=probe, skip=skip
+            )
             excused = None if report.passed or not self.lost_statements() else prepared.excuse_prepared(report.findings)
             shown = report.findings if excused is None else excused
             self.findings.extend(finding for finding in shown if finding.severity is not Severity.NOTE)
@@ -229,6 +236,7 @@ class StartedStack(Loaded):
         if self.failed:
             return
         try:
+            self.workload = tables.resolve(self.workload, self.database, self.arm.cell.settings.scale)
             if self.workload.audit.writes:  # before the audit's first look: the prober may make rows of its own
                 address, keep_alive = (self.host, self.port), self.arm.cell.load.keep_alive
                 doubts = self.arm.cell.load.fault is not None
@@ -236,24 +244,11 @@ class StartedStack(Loaded):
                 self.prober = Prober(self.workload, address, self.database, self._on_turn, keep_alive, doubts)
             self.before = audit.before(self.database, self.workload)
             self.wal_before = self.database.wal_position()
-            self.planted = self._slowdown()
+            self.planted = slowdown.plant(self.bench, self.stack_arm, self.path.server, self.database)
             if isinstance(meter := self.path.meters.get("server"), RoleMeter):
                 meter.count_instructions()
         except (LabError, psycopg.Error) as error:
             self.find(INSTRUMENT.id, Severity.VOID, _words(error))
-
-    def _slowdown(self) -> Child | None:
-        """Start what spends CPU on purpose beside this arm, if anything is to. LabError where it cannot be started."""
-        arm, server = self.stack_arm, self.path.server
-        if not arm.planted or server is None:
-            return None
-        bench, settings = self.bench, self.arm.cell.settings
-        cores = settings.cores_of(arm.slowed)
-        if arm.slowed == "server":
-            return burner.plant(bench.keeper, bench.engine, server, arm.planted, cores)
-        if (other := self.database.child) is None:
-            raise LabError("a slowdown of the database needs one of the lab's own, on this machine")
-        return burner.beside(bench.keeper, bench.engine, server, arm.planted, other, settings.pool_total, cores)
 
     def connecting_us(self) -> float | None:
         """CPU of the database for one connection, before any load; None where it cannot be read."""

@@ -91,7 +91,7 @@ DEADLOCK = Reason(
     "transactions lock each other out",
     "{locked:%} of the busy backends waited for a lock, and deadlocks held theirs for {deadlocked:%} of the window",
     (
-        *_rises("the smaller id locked first", "on `transfer`"),
+        *_rises("its rows locked in one order", "where the workload has such a twin"),
         *_rises("a `deadlock_timeout` of 50 ms", "elsewhere"),
     ),
     waits=True,
@@ -102,7 +102,7 @@ DB_LOCK = Reason(
     "requests wait for the same lock",
     "{locked:%} of the busy backends waited for a lock, with fewer deadlocks or none; the finding says which kind of lock",
     (
-        *_rises("ten times the rows; on transfers there are none, since their users are a hundred at any scale"),
+        *_rises("ten times the rows, where a larger scale gives them"),
         *_rises("functions of the locks' names that lock nothing", "of advisory locks"),
     ),
     waits=True,

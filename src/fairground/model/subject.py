@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
+from fairground.model.contract import NO_CONTRACT, Contract, Ready, names_in
 from fairground.model.sizing import WorkloadEvent
 
 
@@ -60,6 +61,34 @@ class Server:
     variants: Mapping[str, Variant]
     skip: Mapping[str, str]
     """Workload id → why this server cannot do it."""
+    contract: Contract = NO_CONTRACT
+    """The contract that it fulfils."""
+    paths: Mapping[str, str] = field(default_factory=dict)
+    """Its own paths, in place of the contract's of these names."""
+    environment: Mapping[str, str] | None = None
+    """What it is told, in place of what the contract says; None: as the contract says."""
+    port: int | None = None
+    """Where it listens, whatever it is told; None: where it is told to."""
+    own_ready: Ready | None = None
+
+    @property
+    def told(self) -> Mapping[str, str]:
+        """The variables that it is told when it is started, each a text with `$names`."""
+        return self.contract.environment if self.environment is None else self.environment
+
+    @property
+    def ready(self) -> Ready:
+        """The request by which the lab learns that it is ready, with `$paths`."""
+        return self.own_ready or self.contract.ready
+
+    def is_told(self, name: str) -> bool:
+        """True if it learns this `$name` when it is started: who is told no pool size cannot be held to one."""
+        texts = (*self.told.values(), *self.serve, *(word for one in self.variants.values() for word in one.serve or ()))
+        return any(name in names_in(text) for text in texts)
+
+    def names(self, scale: int) -> dict[str, object]:
+        """The values of `$names` in texts of its contract: numbers at this scale, and its paths."""
+        return {**self.contract.numbers_at(scale), **self.contract.paths, **self.paths}
 
     @property
     def stacks(self) -> tuple[Stack, ...]:
@@ -97,13 +126,13 @@ class LedgerEntry:
 class Expectation:
     """The right answer to a workload's request.
 
-    `body` is None, {"exact": text}, {"json": rules} or {"object": rules} as in docs/engine-protocol.md, {"account": slot}: the
-    seed's account whose id was sent, or {"verified": case id}: the body that the named contract case found right on this very
-    server is then compared byte for byte.
+    `body` is None, a rule as in docs/engine-protocol.md, {"verified": case id}: the body that the named contract case found right
+    on this very server is then compared byte for byte; or {"table": {"sql": …, "by": slot}}: rows of the arm's fresh database,
+    each a value of the slot and the JSON that answers it.
     """
 
     status: int
-    content_type: str | None
+    content_type: str | tuple[str, ...] | None
     body: Mapping[str, object] | None
     check_one_in: int
 
@@ -240,6 +269,11 @@ class Workload:
     errors_expected: tuple[int, ...] = ()
     """Statuses of failed requests that the workload is about: they are noted, and warn of nothing."""
     edges: tuple[Edge, ...] = ()
+    contract: Contract = NO_CONTRACT
+    twin: str | None = None
+    """The workload that does the same with its rows locked in one order; None: there is none."""
+    fixed_rows: str | None = None
+    """The reason why a larger scale gives it no more rows to choose from; None: it does."""
     events: Mapping[WorkloadEvent, int] = field(default_factory=dict)
     """What its number depends on, and how often a window should hold it: windows of a run are as long as that takes."""
 

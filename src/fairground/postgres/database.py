@@ -5,13 +5,11 @@ Every arm has a database of its own on the one server, so that what one arm does
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Protocol
 
 import psycopg
@@ -20,7 +18,8 @@ from psycopg import sql
 from fairground.host import Child, Meter, Moment
 from fairground.model import DatabaseEnded, DatabaseWork, Durability, LabError, foreign
 from fairground.model.cause import DatabaseLifetime
-from fairground.postgres import commits, role, session, storage, traces
+from fairground.model.contract import ContractData
+from fairground.postgres import commits, role, session, storage, template, traces
 from fairground.postgres.activity import waits
 from fairground.postgres.address import DatabaseAddress
 from fairground.postgres.errorlog import ErrorLog
@@ -34,8 +33,6 @@ HOME = "postgres"
 RECOVERS_S, ANSWERS_S = 60.0, 5.0
 """The time within which a server of our own must accept connections again after a crash, and a given one at any time."""
 AFTER_ITS_END = "`dmesg` tells whether the kernel killed it, as it does where memory is short"
-ENCODED = " ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C'"
-"""The form of an arm's data on each server, whatever the encoding and the collation of its other databases."""
 
 
 class DatabaseHost(Protocol):
@@ -51,7 +48,7 @@ class DatabaseHost(Protocol):
     def require(self) -> None:
         """Raise MachineError if the host is gone."""
 
-    def start(self, contract: Path, durability: Durability, overrides: Mapping[str, str], version: int | None) -> Database:
+    def start(self, durability: Durability, overrides: Mapping[str, str], version: int | None) -> Database:
         """Start a server there. LabError where it cannot be had."""
 
     def free_bytes(self) -> int:
@@ -92,7 +89,6 @@ class Database:
     def __init__(
         self,
         admin: DatabaseAddress,
-        contract: Path,
         owner: Owner | None,
         number: int = 1,
         errors: Errors | None = None,
@@ -107,14 +103,14 @@ class Database:
         """What is to be said before anything is measured on this server: what stays unknown, for want of a right."""
         self._tables: list[int] | None = None
         """The contract's tables by their numbers: a table of the same name that a server makes is another one."""
-        self._contract, self._secret = contract, secret or secrets.token_urlsafe(18)
+        self._secret = secret or secrets.token_urlsafe(18)
         self._errors = errors or (ErrorLog(owner.log) if owner and owner.log else None)
         user = of_arm(number, ROLE)
         self.app = admin if shared else replace(admin, user=user, password=role.password(self._secret, user), libpq=())
 
     def arm(self, number: int) -> Database:
         """The database of another arm on the same server; arms count from 1. It holds data once it is `reset`."""
-        found = Database(self.admin, self._contract, self.owner, number, self._errors, self.shared, self._secret)
+        found = Database(self.admin, self.owner, number, self._errors, self.shared, self._secret)
         found.settled = self.settled
         return found
 
@@ -150,10 +146,19 @@ class Database:
             **libpq,
         )
 
-    def query(self, statement: str) -> list[tuple[Any, ...]]:
-        """Rows of one statement in this arm's database."""
+    def query(self, statement: str, values: Mapping[str, object] | None = None) -> list[tuple[Any, ...]]:
+        """Rows of one statement in this arm's database, none of one that gives no rows. `values` stand for its `%(name)s`."""
         with self.connect() as connection:
-            return connection.execute(statement.encode()).fetchall()
+            done = connection.execute(statement.encode(), values)
+            return done.fetchall() if done.description else []
+
+    def probe(self, statement: str, values: Mapping[str, object] | None = None) -> list[tuple[Any, ...]]:
+        """Ask a statement of a contract, as `query` does. LabError with what the database said where it refuses it."""
+        try:
+            return self.query(statement, values)
+        except (psycopg.ProgrammingError, psycopg.DataError) as error:
+            said, short = foreign.line(str(error), foreign.SENTENCE_CHARACTERS), foreign.line(" ".join(statement.split()), 120)
+            raise LabError(f"the database refuses `{short}`: {said}", "correct the statement in the contract") from error
 
     def alter(self, statements: Sequence[str]) -> None:
         """Carry out the lab's own statements in this arm's database; `{database}` in them stands for its quoted name."""
@@ -212,16 +217,16 @@ class Database:
 
     # ------------------------------------------------------------ data
 
-    def prepare(self, scale: int) -> str:
-        """Make the template of `scale` unless it is there, and return its name. A half-made one is made anew.
+    def prepare(self, data: ContractData) -> str:
+        """Make the template of a contract's data unless it is there, and return its name. A half-made one is made anew.
 
         StorageError where the server has no room for it.
         """
         with storage.watch_storage(self.owner.log if self.owner else None):
-            return self._prepared(scale)
+            return self._prepared(data)
 
-    def _prepared(self, scale: int) -> str:
-        name = self._template(scale)
+    def _prepared(self, data: ContractData) -> str:
+        name = template.name_of(data, rights=not self.shared)
         with self.connect(HOME) as connection:
             if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone():
                 return name
@@ -231,17 +236,18 @@ class Database:
             if not self.shared:
                 role.make_rights(connection)
                 role.admit(connection, None, building)
-            self._fill(building, scale)
+            with self.connect(building) as there:
+                template.fill(there, data, rights=not self.shared)
             connection.execute(sql.SQL("ALTER DATABASE {} RENAME TO {}").format(sql.Identifier(building), sql.Identifier(name)))
         return name
 
-    def reset(self, scale: int) -> None:
+    def reset(self, data: ContractData) -> None:
         """Give this arm a fresh copy of the data, byte for byte, and a fresh role without a limit. Its counters are at zero."""
-        template = self.prepare(scale)
-        with self.connect(template) as connection:  # a copy has the same numbers, and looking there would count
+        source = self.prepare(data)
+        with self.connect(source) as connection:  # a copy has the same numbers, and looking there would count
             self._tables = table_numbers(connection)
         with storage.watch_storage(self.owner.log if self.owner else None), self.connect(HOME) as connection:
-            self._make(connection, template)
+            self._make(connection, source)
 
     def make_empty(self) -> None:
         """Make this arm's database without data, and its role: enough to log in."""
@@ -250,9 +256,9 @@ class Database:
                 role.make_rights(connection)
             self._make(connection, None)
 
-    def _make(self, connection: psycopg.Connection[Any], template: str | None) -> None:
+    def _make(self, connection: psycopg.Connection[Any], source: str | None) -> None:
         _drop(connection, self.name, self.owner is not None)
-        self._create(connection, self.name, template)
+        self._create(connection, self.name, source)
         if not self.shared:
             role.make(connection, self.app.user, self.app.password)
             role.admit(connection, self.app.user, self.name)
@@ -269,28 +275,13 @@ class Database:
         """Connections beyond the limit that were refused since it was set, or asked for; None where the log is not ours."""
         return None if self._errors is None or self.shared else self._errors.refused_connections(self.app.user)
 
-    def _create(self, connection: psycopg.Connection[Any], name: str, template: str | None) -> None:
+    def _create(self, connection: psycopg.Connection[Any], name: str, source: str | None) -> None:
         # FILE_COPY checkpoints before and after, so that a trial does not pay for the copy; WAL_LOG would leave it that debt.
         newer = connection.info.server_version >= 150_000
         form = "CREATE DATABASE {} TEMPLATE {}" + (" STRATEGY FILE_COPY" if newer else "")
-        form += "" if template else ENCODED + (" LOCALE_PROVIDER libc" if newer else "")
-        connection.execute(sql.SQL(form).format(sql.Identifier(name), sql.Identifier(template or "template0")))
+        form += "" if source else template.ENCODED + (" LOCALE_PROVIDER libc" if newer else "")
+        connection.execute(sql.SQL(form).format(sql.Identifier(name), sql.Identifier(source or "template0")))
         connection.execute(sql.SQL("COMMENT ON DATABASE {} IS {}").format(sql.Identifier(name), sql.Literal(MARK)))
-
-    def _fill(self, name: str, scale: int) -> None:
-        seed = (self._contract / "seed.sql").read_text(encoding="utf-8").replace(":scale", str(scale))
-        with self.connect(name) as connection:
-            connection.execute((self._contract / "schema.sql").read_bytes())
-            connection.execute(seed.encode())
-            if not self.shared:
-                connection.execute((self._contract / "rights.sql").read_bytes())
-            connection.execute("VACUUM (FREEZE, ANALYZE)")
-
-    def _template(self, scale: int) -> str:
-        digest = hashlib.sha256(ENCODED.encode())
-        for file in ("schema.sql", "seed.sql", *(() if self.shared else ("rights.sql",))):
-            digest.update((self._contract / file).read_bytes())
-        return f"fairground_template_{scale}_{digest.hexdigest()[:10]}"
 
     # ------------------------------------------------------------ counters
 

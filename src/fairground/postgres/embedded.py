@@ -54,14 +54,13 @@ def start(
     keeper: Keeper,
     folder: Path,
     durability: Durability,
-    contract: Path,
     overrides: Mapping[str, str] | None = None,
     version: int = OWN_MAJOR,
     clients: Sequence[str] = (),
 ) -> Database:
     """Start the embedded PostgreSQL of a major version in one durability class and wait until it answers.
 
-    `folder` keeps clusters between runs, and binaries that were brought; `contract` has schema.sql, seed.sql and rights.sql.
+    `folder` keeps clusters between runs, and binaries that were brought.
     `overrides` are settings in place of the lab's own. Raises LabError when the binaries cannot be had or the cluster does not
     start; the hint has its log's last lines. `clients`: addresses of other machines that may connect, with a new password.
     """
@@ -69,7 +68,7 @@ def start(
     check(overrides or {}, programs)
     cluster = Cluster.claim(folder / "postgres", version, programs)
     cluster.overrides, cluster.clients = dict(overrides or {}), tuple(clients)
-    return cluster.start(keeper, durability, contract)
+    return cluster.start(keeper, durability)
 
 
 class Cluster:
@@ -103,21 +102,21 @@ class Cluster:
                 lock.close()
         raise LabError(f"{MAX_CLUSTERS} other runs use the embedded PostgreSQL", hint="wait for one of them to end", exit_code=3)
 
-    def start(self, keeper: Keeper, durability: Durability, contract: Path) -> Database:
+    def start(self, keeper: Keeper, durability: Durability) -> Database:
         """Recover what an earlier run left, make the cluster on first use, start it; no arm's database is there yet."""
         self._end_leftover()
         if not (self.data / "PG_VERSION").exists():
             self._initialise()
         self._launch(keeper, durability)
-        database = self._database(keeper.address, self._password(keeper.address), contract)
+        database = self._database(keeper.address, self._password(keeper.address))
         if self.clients:
-            database = self._database(keeper.address, self._with_another_password(database), contract)
+            database = self._database(keeper.address, self._with_another_password(database))
         _close_own_databases(database)
         database.drop_arms()
         return database
 
-    def _database(self, address: str, password: str, contract: Path) -> Database:
-        return Database(DatabaseAddress(address, self._port, SUPERUSER, password), contract, self)
+    def _database(self, address: str, password: str) -> Database:
+        return Database(DatabaseAddress(address, self._port, SUPERUSER, password), self)
 
     def _with_another_password(self, database: Database) -> str:
         """Set a password that nobody had before, and return it: who connects from elsewhere is told it for this run."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import psycopg
 
@@ -27,7 +26,7 @@ ENCODED = f"percent-encode what is special in its password, such as `@` (%40), `
 PORT = 5432
 
 
-def given_database(url: str, contract: Path, version: int | None = None) -> Database:
+def given_database(url: str, version: int | None = None) -> Database:
     """A server that somebody else runs.
 
     Refused unless it is PostgreSQL ≥ 14, and of the major `version` where one is asked for. Refused, too, unless we may create
@@ -36,15 +35,15 @@ def given_database(url: str, contract: Path, version: int | None = None) -> Data
     """
     address = _address(url)
     try:
-        return _database(address, contract, version)
+        return _database(address, version)
     except psycopg.Error as error:
         said = foreign.line(str(error), foreign.SENTENCE_CHARACTERS)
         raise LabError(f"the given database cannot be used: {said}", HINT) from error
 
 
-def _database(address: DatabaseAddress, contract: Path, version: int | None) -> Database:
+def _database(address: DatabaseAddress, version: int | None) -> Database:
     try:
-        connection = Database(address, contract, None).connect(HOME, options="")
+        connection = Database(address, None).connect(HOME, options="")
     except psycopg.OperationalError as error:
         raise LabError(f"cannot connect to the given database: {_cause(error)}", HINT) from error
     with connection:
@@ -54,7 +53,7 @@ def _database(address: DatabaseAddress, contract: Path, version: int | None) -> 
         address = replace(address, password=connection.info.password, options=begin)
     KNOWN.remember(address.password)
     _require(found, version)
-    database = Database(address, contract, None, shared=rights.without_roles(found))
+    database = Database(address, None, shared=rights.without_roles(found))
     rehearsal.require_sessions(database)
     with database.connect(HOME) as connection:
         require_ours(connection, TRIAL_DATABASE)
@@ -62,10 +61,10 @@ def _database(address: DatabaseAddress, contract: Path, version: int | None) -> 
     try:
         if database.shared is None and (why := rehearsal.role_refusal(database)) is not None:
             shared = f"the given server has no use for a role of its own: {why}"
-            database = Database(address, contract, None, shared=shared)
+            database = Database(address, None, shared=shared)
         said = rehearsal.rehearse(database)
     finally:
-        Database(address, contract, None).drop_arms()
+        Database(address, None).drop_arms()
     database.remarks = (*rights.remarks(found), *said)
     return database
 

@@ -1,5 +1,5 @@
 -- Seed data, the same on every machine: every value is computed from the row number.
--- `:scale` is the pgbench scale (10 unless told); the lab fills it in.
+-- `$scale` is the pgbench scale (10 unless told); the lab fills it in.
 
 INSERT INTO users (id, username, name, sex, address, mail, birthdate)
 SELECT i,
@@ -31,11 +31,11 @@ SELECT (100000000 + i)::text,
        repeat(md5(i::text), 8)
 FROM generate_series(1, 10000) AS i;
 
-INSERT INTO pgbench_branches (bid, bbalance) SELECT i, 0 FROM generate_series(1, :scale) AS i;
+INSERT INTO pgbench_branches (bid, bbalance) SELECT i, 0 FROM generate_series(1, $scale) AS i;
 INSERT INTO pgbench_tellers (tid, bid, tbalance)
-SELECT i, (i - 1) / 10 + 1, 0 FROM generate_series(1, 10 * :scale) AS i;
+SELECT i, (i - 1) / 10 + 1, 0 FROM generate_series(1, 10 * $scale) AS i;
 INSERT INTO pgbench_accounts (aid, bid, abalance, filler)
-SELECT i, (i - 1) / 100000 + 1, 0, '' FROM generate_series(1, 100000 * :scale) AS i;
+SELECT i, (i - 1) / 100000 + 1, 0, '' FROM generate_series(1, 100000 * $scale) AS i;
 ALTER TABLE pgbench_branches ADD PRIMARY KEY (bid);
 ALTER TABLE pgbench_tellers ADD PRIMARY KEY (tid);
 ALTER TABLE pgbench_accounts ADD PRIMARY KEY (aid);

@@ -1,0 +1,150 @@
+"""Rules of a JSON value: kinds, ranges, lists, objects. The engine has the same ones, in docs/engine-protocol.md."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+KINDS: Mapping[str, type | tuple[type, ...]] = {
+    "text": str, "integer": int, "number": (int, float), "boolean": bool, "null": type(None), "any": object,
+}  # fmt: skip
+"""The words for any value of a kind. A truth value is no number."""
+TABLES = (
+    "equals", "one_of", "slot", "unix_now_within_s", "integer", "number", "text", "optional", "list", "object", "json",
+)  # fmt: skip
+"""The keys of a rule that is a table."""
+
+
+def mistake(rule: object, where: str = "the rule") -> str | None:
+    """Return what is wrong with a rule itself, or None: so that a contract's author learns of it before a server is asked."""
+    if isinstance(rule, str):
+        return None if rule in KINDS else f"{where} is `{rule}`, and the kinds are {', '.join(KINDS)}"
+    if not isinstance(rule, Mapping) or len(rule) != 1 or (key := next(iter(rule))) not in TABLES:
+        return f"{where} is not one of the kinds {', '.join(KINDS)}, nor a table with one of the keys {', '.join(TABLES)}"
+    value = rule[key]
+    match key:
+        case "object" | "json":
+            if not isinstance(value, Mapping):
+                return f"`{key}` of {where} is no table of fields"
+            return next((found for name, one in value.items() if (found := mistake(one, f"`{name}` in {where}"))), None)
+        case "list":
+            if not isinstance(value, Mapping) or set(value) - {"length", "each"}:
+                return f"`list` of {where} has other keys than `length` and `each`"
+            return mistake(value["each"], f"`each` of {where}") if "each" in value else None
+        case "optional":
+            return mistake(value, where)
+        case "integer" | "number":
+            right = isinstance(value, list | tuple) and len(value) == 2
+            return None if right else f"`{key}` of {where} is not a range `[least, most]`"
+    return None
+
+
+def difference(value: Any, rule: object, sent: Mapping[str, object], where: str = "the body") -> str | None:
+    """Return the first place where `value` breaks `rule`, or None. `sent`: slot → what the request had there."""
+    if isinstance(rule, str):
+        right = isinstance(value, KINDS[rule]) and (rule in ("boolean", "any") or not isinstance(value, bool))
+        return None if right else f"{where} is {show_value(value)}, expected any {rule}"
+    assert isinstance(rule, Mapping)
+    ((key, wanted),) = rule.items()
+    match key:
+        case "equals":
+            return equal(value, wanted, where)
+        case "one_of":
+            right, said = any(equal(value, one, where) is None for one in wanted), f"one of {show_value(wanted)}"
+        case "slot":
+            right, said = str(value) == str(sent.get(str(wanted))), show_value(sent.get(str(wanted)))
+        case "unix_now_within_s":
+            return _moment(value, float(wanted), where)
+        case "integer" | "number":
+            least, most = wanted
+            right = difference(value, key, sent, where) is None and least <= value <= most
+            said = f"{'an integer' if key == 'integer' else 'a number'} from {least} to {most}"
+        case "text":
+            least, most = _bounds(wanted["length"], sent)
+            right = isinstance(value, str) and least <= len(value) <= most
+            said = f"a text of {_span(least, most)} characters"
+        case "optional":
+            return difference(value, wanted, sent, where)
+        case "list":
+            return _list(value, wanted, sent, where)
+        case _:
+            return _fields(value, wanted, sent, where, others=key == "json")
+    return None if right else f"{where} is {show_value(value)}, expected {said}"
+
+
+def equal(got: object, expected: object, where: str) -> str | None:
+    """The first place where two JSON values differ, types included."""
+    if isinstance(expected, list | tuple) and isinstance(got, list):
+        if len(got) != len(expected):
+            return f"{where} has {len(got)} elements, expected {len(expected)}"
+        pairs = enumerate(zip(got, expected, strict=True))
+        return next((found for number, (a, b) in pairs if (found := equal(a, b, f"element {number} of {where}"))), None)
+    if isinstance(expected, Mapping) and isinstance(got, Mapping):
+        if set(got) != set(expected):
+            return f"{where} has the keys {', '.join(map(str, got))}; expected {', '.join(expected)}"
+        return next((found for key in expected if (found := equal(got[key], expected[key], f"`{key}` in {where}"))), None)
+    if type(got) is not type(expected) or got != expected:
+        return f"{where} is {show_value(got)}, expected {show_value(expected)}"
+    return None
+
+
+def fold_keys(value: Any) -> Any:
+    """The value with its keys in lower case. Of two that become one the last counts."""
+    if isinstance(value, Mapping):
+        return {str(key).lower(): fold_keys(one) for key, one in value.items()}
+    return [fold_keys(one) for one in value] if isinstance(value, list) else value
+
+
+def show_value(value: object, limit: int = 120) -> str:
+    """A JSON value for a sentence, escaped and shortened."""
+    text = json.dumps(value).replace("`", "'")
+    return f"`{text[:limit]}`" + (f" and {len(text) - limit} characters more" if len(text) > limit else "")
+
+
+def _moment(value: Any, within_s: float, where: str) -> str | None:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return f"{where} is {show_value(value)}, expected a time in Unix seconds"
+    off_s = value - time.time()
+    return None if abs(off_s) <= within_s else f"the time in {where} is off by {off_s:.0f} s (allowed: {within_s:g} s)"
+
+
+def _list(value: Any, wanted: Mapping[str, Any], sent: Mapping[str, object], where: str) -> str | None:
+    if not isinstance(value, list):
+        return f"{where} is {show_value(value)}, expected a list"
+    if "length" in wanted:
+        least, most = _bounds(wanted["length"], sent)
+        if not least <= len(value) <= most:
+            return f"{where} has {len(value)} elements, expected {_span(least, most)}"
+    each = wanted.get("each", "any")
+    return next(
+        (found for number, one in enumerate(value) if (found := difference(one, each, sent, f"element {number} of {where}"))),
+        None,
+    )
+
+
+def _fields(value: Any, wanted: Mapping[str, Any], sent: Mapping[str, object], where: str, others: bool) -> str | None:
+    if not isinstance(value, Mapping):
+        return f"{where} is {show_value(value)}, expected an object"
+    must = {name for name, rule in wanted.items() if not (isinstance(rule, Mapping) and "optional" in rule)}
+    if missing := sorted(must - set(value)):
+        return f"{where} has no key `{missing[0]}`; it has {', '.join(map(str, value)) or 'none'}"
+    if not others and (more := sorted(set(value) - set(wanted))):
+        return f"{where} has the key `{more[0]}`; expected {', '.join(wanted)}"
+    given = ((name, rule) for name, rule in wanted.items() if name in value)
+    return next((found for name, rule in given if (found := difference(value[name], rule, sent, f"`{name}` in {where}"))), None)
+
+
+def _bounds(wanted: object, sent: Mapping[str, object]) -> tuple[float, float]:
+    """Least and most of a length: a number, a range, or what was sent in a slot."""
+    if isinstance(wanted, Mapping):
+        number = int(str(sent[str(wanted["slot"])]))
+        return number, number
+    if isinstance(wanted, list | tuple):
+        return wanted[0], wanted[1]
+    return int(str(wanted)), int(str(wanted))
+
+
+def _span(least: float, most: float) -> str:
+    return f"{least}" if least == most else f"{least} to {most}"

@@ -1,0 +1,125 @@
+"""The folder of a contract: `contract.toml`, `schema.sql`, `seed.sql`, `rights.sql`, beside `workloads/` and `cases/`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+from fairground.inputs import files
+from fairground.inputs.variants import NAME
+from fairground.model import LabError
+from fairground.model.contract import TOLD, AnswerRules, Contract, ErrorRules, Ready, names_in
+from fairground.model.source import STRICT, Location, Source, location_text, nearest
+
+FILE = "contract.toml"
+NUMBER_NAME = re.compile(r"[a-z][a-z_]*")
+
+
+@dataclass(frozen=True)
+class AnswersTable:
+    """Rules of good answers."""
+
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
+    content_type: str | tuple[str, ...] = ()
+    headers: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ErrorsTable:
+    """Rules of answers from 400 on."""
+
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
+    content_type: str | tuple[str, ...] = ()
+    body: dict[str, object] | None = None
+    headers: dict[str, dict[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ContractFile:
+    """The file `contract.toml`. `numbers` may hold a table `scaled`, whose numbers are for each unit of scale."""
+
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
+    title: str
+    default: str
+    ready: Ready
+    source: str = ""
+    numbers: dict[str, int | dict[str, int]] = field(default_factory=dict)
+    paths: dict[str, str] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
+    answers: AnswersTable = AnswersTable()
+    errors: ErrorsTable = ErrorsTable()
+
+
+def load_contracts(folder: Path) -> dict[str, Contract]:
+    """Read every `<folder>/<id>/contract.toml`, by id. A mistake is a LabError with file and line."""
+    paths = sorted(folder.glob(f"*/{FILE}"), key=lambda path: path.parent.name)
+    return {path.parent.name: read_contract(path.parent) for path in paths}
+
+
+def read_contract(folder: Path) -> Contract:
+    """Read one contract's folder, but for its workloads and cases."""
+    source = files.read(folder / FILE, depth=3)
+    if not NAME.fullmatch(folder.name):
+        raise LabError(f"`{folder.name}` is not a valid id for a contract", "name its folder with a-z, 0-9 and - only")
+    file = source.parse(ContractFile)
+    source.require_text(("title",), file.title)
+    numbers, scaled = _numbers(source, file)
+    known = {**numbers, **scaled, **file.paths}
+    for name, path in file.paths.items():
+        if not path.startswith("/"):
+            raise source.error(("paths", name), f"`paths.{name}` is `{path}` in", "begin it with `/`")
+    check_told(source, ("environment",), file.environment)
+    require_names(source, ("ready", "path"), file.ready.path, file.paths)
+    if not file.ready.path.startswith(("/", "$")):
+        raise source.error(("ready", "path"), f"`ready.path` is `{file.ready.path}` in", "begin it with `/`")
+    twice = next((name for name in known if name in TOLD), None)
+    if twice is not None:
+        raise source.error(("numbers", twice), f"`{twice}` is what a server is told, and no name of a number in", "rename it")
+    sql = {part: files.read(folder / f"{part}.sql", 3).text for part in ("schema", "seed", "rights") if _has(folder, part)}
+    return Contract(
+        folder.name, file.title, file.default, folder, file.ready, file.environment, file.source, numbers, scaled, file.paths,
+        AnswerRules(_several(file.answers.content_type), file.answers.headers),
+        ErrorRules(_several(file.errors.content_type), file.errors.body, file.errors.headers), sql,
+    )  # fmt: skip
+
+
+def check_told(source: Source, here: Location, environment: Mapping[str, str]) -> None:
+    """Refuse a variable whose text names something that no server is told."""
+    for name, text in environment.items():
+        require_names(source, (*here, name), text, TOLD)
+
+
+def require_names(source: Source, here: Location, text: str, known: Mapping[str, object] | tuple[str, ...]) -> None:
+    """Refuse a text with a `$name` that is not `known`."""
+    for name in names_in(text):
+        if name not in known:
+            hint = nearest(name, tuple(known), "names")
+            raise source.error(here, f"unknown `${name}` in `{location_text(here)}` of", hint)
+
+
+def _numbers(source: Source, file: ContractFile) -> tuple[dict[str, int], dict[str, int]]:
+    """The numbers that are fixed, and those for each unit of scale."""
+    fixed, scaled = dict[str, int](), dict[str, int]()
+    for name, value in file.numbers.items():
+        if isinstance(value, int):
+            fixed[name] = value
+        elif name == "scaled":
+            scaled = dict(value)
+        else:
+            raise source.error(("numbers", name), f"`numbers.{name}` is a table in", "only `numbers.scaled` is one")
+    for name in (*fixed, *scaled, *file.paths):
+        if not NUMBER_NAME.fullmatch(name):
+            place = ("paths", name) if name in file.paths else ("numbers", name)
+            raise source.error(place, f"`{name}` is not a valid name in", "use a-z and _ only")
+    return fixed, scaled
+
+
+def _has(folder: Path, part: str) -> bool:
+    return (folder / f"{part}.sql").is_file()
+
+
+def _several(text: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (text,) if isinstance(text, str) else text

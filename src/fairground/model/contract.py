@@ -1,0 +1,141 @@
+"""A contract: what servers must do, for which data, and how they are told. The lab reads it from a folder; no word of it is here.
+
+`$name` in a contract's texts stands for one of its numbers or paths, or for what a server is told.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fairground.model.error import LabError
+
+SQL_FILE = re.compile(r"[\w./-]+\.sql")
+STANDARD = "seeds"
+"""The contract whose workloads need no prefix, and that a server fulfils whose manifest names none."""
+NAMED = re.compile(r"\$(?:\{([a-z][a-z_]*)\}|([a-z][a-z_]*))")
+TOLD = (
+    "host", "port", "database_url", "database_host", "database_port", "database_name", "database_user", "database_password",
+    "pool_size", "pool_wait_ms", "workers", "prepared",
+)  # fmt: skip
+"""The names of what a server can be told when it is started."""
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """Every `$name` and `${name}` of a text, in their order."""
+    return tuple(found[1] or found[2] for found in NAMED.finditer(text))
+
+
+def fill_names(text: str, values: Mapping[str, object]) -> str:
+    """The text with these values for its `$names`. Those that are unknown stay as they are."""
+    return NAMED.sub(lambda found: str(values.get(found[1] or found[2], found[0])), text)
+
+
+def fill_tree(value: Any, values: Mapping[str, object]) -> Any:
+    """A table, a list or a text with these values for its `$names`. A text that is one name alone becomes its value, as it is."""
+    if isinstance(value, str):
+        alone = NAMED.fullmatch(value)
+        known = alone is not None and (alone[1] or alone[2]) in values
+        return values[alone[1] or alone[2]] if alone is not None and known else fill_names(value, values)
+    if isinstance(value, Mapping):
+        return {key: fill_tree(one, values) for key, one in value.items()}
+    return type(value)(fill_tree(one, values) for one in value) if isinstance(value, list | tuple) else value
+
+
+@dataclass(frozen=True)
+class Ready:
+    """The request by which the lab learns that a server is ready: `GET` of a path, and the status of its answer."""
+
+    path: str
+    status: int
+
+
+@dataclass(frozen=True)
+class AnswerRules:
+    """The rules of good answers. Each of `content_type` is right, every one where there is none."""
+
+    content_type: tuple[str, ...] = ()
+    headers: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ErrorRules:
+    """The rules of answers from 400 on. `headers`: status → header → its value."""
+
+    content_type: tuple[str, ...] = ()
+    body: Mapping[str, object] | None = None
+    headers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ContractData:
+    """The data of a contract at one scale, as SQL: tables, rows, and the rights of servers."""
+
+    contract: str
+    scale: int
+    schema: str
+    seed: str
+    rights: str
+
+    def digest(self, *more: str, rights: bool = True) -> str:
+        """Ten hexadecimal digits that differ where the data do. `more`: what else makes a difference."""
+        parts = (*more, self.schema, self.seed, *((self.rights,) if rights else ()))
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:10]
+
+
+@dataclass(frozen=True)
+class Contract:
+    """One contract, read from its `folder`. Numbers below `scaled` are for each unit of scale."""
+
+    id: str
+    title: str
+    default: str
+    """The workload that is asked where a command names none."""
+    folder: Path
+    ready: Ready
+    environment: Mapping[str, str]
+    """What a server is told: variable → a text with `$names` of `TOLD`."""
+    source: str = ""
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    scaled: Mapping[str, int] = field(default_factory=dict)
+    paths: Mapping[str, str] = field(default_factory=dict)
+    answers: AnswerRules = AnswerRules()
+    errors: ErrorRules = ErrorRules()
+    sql: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The texts of `schema`, `seed` and `rights`."""
+
+    def numbers_at(self, scale: int) -> dict[str, int]:
+        """Every number, with those that grow at this scale."""
+        return {**self.numbers, **{name: each * scale for name, each in self.scaled.items()}}
+
+    def data(self, scale: int) -> ContractData:
+        """Its data at this scale."""
+        values = self.numbers_at(scale)
+        schema, seed, rights = (fill_names(self.sql.get(part, ""), values) for part in ("schema", "seed", "rights"))
+        return ContractData(self.id, scale, schema, seed, rights)
+
+    def statement(self, text: str) -> str:
+        """A statement as it is written. A text that names a `.sql` file of the folder stands for what that holds.
+
+        LabError where there is no such file.
+        """
+        if not SQL_FILE.fullmatch(text):
+            return text
+        try:
+            return (self.folder / text).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            raise LabError(
+                f"the contract `{self.id}` has no file `{text}` that can be read", f"make {self.folder / text}"
+            ) from None
+
+    def qualify(self, name: str) -> str:
+        """The id of its workload `name` in plans and records."""
+        return name if self.id == STANDARD else f"{self.id}/{name}"
+
+
+NO_CONTRACT = Contract("", "no contract", "", Path(), Ready("/", 200), {})
+"""The contract of what has none: a service that somebody else runs."""
