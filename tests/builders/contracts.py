@@ -11,3 +11,5 @@ SEEDS = CONTRACTS["seeds"]
 CASES = contract.load(SEEDS)
 WORKLOADS = {one.id: one for one in workload_files.load_workloads(SEEDS)}
 """Its workloads by id, with `$names` in their texts."""
+EVERY_CASE = tuple(case for one in CONTRACTS.values() for case in contract.load(one))
+EVERY_WORKLOAD = tuple(workload for one in CONTRACTS.values() for workload in workload_files.load_workloads(one))

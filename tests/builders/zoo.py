@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import pytest
 
-from builders.contracts import CONTRACTS, SEEDS
+from builders.contracts import CONTRACTS, EVERY_WORKLOAD
 from builders.paths import TESTS
 from fairground.inputs import manifest, workload_files
 from fairground.measure import Bench
@@ -25,7 +25,7 @@ ZOO = TESTS / "zoo"
 EXPECTED: Mapping[str, list[dict[str, Any]]] = tomllib.loads((ZOO / "expected.toml").read_text())
 SERVERS = manifest.load_servers(ZOO, CONTRACTS)
 SCALE = 1
-WORKLOADS = {one.id: workload_files.render(one, SCALE) for one in workload_files.load_workloads(SEEDS)}
+WORKLOADS = {one.id: workload_files.render(one, SCALE) for one in EVERY_WORKLOAD}
 HEALTHY = "healthy:asyncio"
 WITH_A_HEALTHY_ONE = {row["workload"] for row in EXPECTED["trial"] if row["stack"] == HEALTHY}
 ALONE = ("ready", "connections", "strays")

@@ -139,7 +139,7 @@ def test_a_suites_mistake_in_seats(tmp_path: Path) -> None:
 def test_replications_share_the_machine(path: Path) -> None:
     """What somebody published was measured on shared cores; the lab's own suites give each role its own."""
     groups = manifest.load_suite(path, machine=EIGHT).groups
-    own = path.stem in ("crash", "demo", "distance", "faults", "matrix")
+    own = path.stem in ("crash", "demo", "distance", "faults", "matrix", "orms")
     wanted = {(APART, 4)} if own else {((), one.settings.workers) for one in manifest.load_suite(path).groups}
     pins = {tuple(pin for pin in one.settings.pin if pin[0] != "wire") for one in groups}  # a wire sits with two others
     assert {(pin, one.settings.workers) for pin in pins for one in groups} == wanted

@@ -8,20 +8,19 @@ from pathlib import Path
 import pytest
 
 from builders.benches import bench_on
-from builders.contracts import CONTRACTS
+from builders.contracts import CONTRACTS, EVERY_CASE, EVERY_WORKLOAD
 from builders.passes import KEPT, Passes
-from fairground import contract
 from fairground.host import Keeper, build
-from fairground.inputs import manifest, workload_files
+from fairground.inputs import manifest
 from fairground.lab.places import Places
 from fairground.lab.roots import ROOT
 from fairground.measure import Bench, check
 from fairground.model import Severity, Stack
 from fairground.postgres import Database
 
-WORKLOADS = tuple(one for known in CONTRACTS.values() for one in workload_files.load_workloads(known))
+WORKLOADS = EVERY_WORKLOAD
 SERVERS = manifest.load_servers(ROOT / "servers", CONTRACTS, [workload.id for workload in WORKLOADS])
-CASES = tuple(case for known in CONTRACTS.values() for case in contract.load(known))
+CASES = EVERY_CASE
 CODE_LINES = 475
 SOURCES = {".c", ".cc", ".cpp", ".go", ".h", ".hpp", ".java", ".js", ".mjs", ".py", ".rb", ".rs", ".sh", ".ts"}
 SOURCES |= {".nos", ".template"}

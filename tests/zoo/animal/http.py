@@ -51,6 +51,7 @@ class Response:
     status: int
     body: bytes = b""
     headers: tuple[tuple[str, str], ...] = ()
+    content_type: str = "application/json; charset=utf-8"
 
 
 class HttpError(Exception):
@@ -234,7 +235,7 @@ def _render(request: Request | None, response: Response) -> tuple[bytes, bytes]:
     if response.status != 204:
         lines.append(f"content-length: {len(response.body)}")
     if response.body:
-        lines.append("content-type: application/json; charset=utf-8")
+        lines.append(f"content-type: {response.content_type}")
     lines += [f"{name}: {value}" for name, value in response.headers]
     lines.append(f"connection: {'keep-alive' if request and request.keep_alive else 'close'}")
     body = b"" if request and request.method == "HEAD" else response.body

@@ -1,0 +1,8 @@
+-- What a server's role may do in its database: what the statements of the contract need, and no more.
+-- The lab owns the tables and applies this file to the template, with `fairground_rights` as the role that holds the rights.
+
+REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+REVOKE USAGE ON LANGUAGE plpgsql, sql FROM PUBLIC;    -- no DO blocks: one of them commits as often as it likes
+GRANT USAGE ON SCHEMA public TO fairground_rights;
+GRANT SELECT ON ALL TABLES IN SCHEMA public TO fairground_rights;
+GRANT UPDATE ON world, "World" TO fairground_rights;

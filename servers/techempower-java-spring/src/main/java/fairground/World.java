@@ -1,0 +1,4 @@
+package fairground;
+
+/** One row of numbers, as it is answered. */
+record World(int id, int randomNumber) {}

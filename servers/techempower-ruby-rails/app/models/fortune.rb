@@ -1,0 +1,3 @@
+class Fortune < ApplicationRecord
+  self.table_name = "fortune"
+end
