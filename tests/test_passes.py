@@ -1,50 +1,104 @@
-"""Which stacks are due for the whole contract."""
+"""Which stacks `make test` holds against the contract."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from builders import passes
 from builders.contracts import CONTRACTS
-from builders.passes import Passes, key_of
+from builders.passes import Passes, representatives
 from builders.paths import TESTS
 from fairground.host import build
 from fairground.inputs import manifest
-from fairground.model import Stack
+from fairground.model import Server
 
 
 @pytest.fixture
-def stacks(tmp_path: Path) -> tuple[Stack, ...]:
-    """The three stacks of a server whose folder may be changed."""
-    folder = tmp_path / "servers" / "payer"
-    build.copy_sources(TESTS / "zoo" / "payer", folder)
-    (server,) = manifest.load_servers(folder.parent, CONTRACTS)
-    return tuple(server.stacks)
+def servers(tmp_path: Path) -> tuple[Server, ...]:
+    """Two servers whose folders may be changed, in one language: one of three stacks and a smaller one."""
+    for name in ("payer", "pinger"):
+        build.copy_sources(TESTS / "zoo" / name, tmp_path / "servers" / name)
+    (tmp_path / "servers" / "payer" / "lock").write_text("x" * 100_000)
+    return tuple(manifest.load_servers(tmp_path / "servers", CONTRACTS))
 
 
-def test_on_a_new_machine_the_first_stack_stands_for_its_server(stacks: tuple[Stack, ...], tmp_path: Path) -> None:
-    """Nothing is known: one stack is due, and none once it has passed."""
-    passes, key = Passes(tmp_path / "passes"), key_of(stacks[0].server)
-    assert [passes.is_due(one, key) for one in stacks] == [True, False, False]
-    passes.note(stacks[0], key)
-    assert [passes.is_due(one, key) for one in stacks] == [False, False, False]
+@pytest.fixture
+def known(tmp_path: Path) -> Passes:
+    """Nothing is known yet."""
+    return Passes(tmp_path / "passes.json", tmp_path / "notes")
 
 
-def test_a_server_that_changed_is_due_with_all_its_stacks(stacks: tuple[Stack, ...], tmp_path: Path) -> None:
-    """Another byte in its folder is another key; each stack is due until it has passed with that."""
-    passes, server = Passes(tmp_path / "passes"), stacks[0].server
-    passes.note(stacks[0], key_of(server))
-    (server.folder / "serve.py").write_text("# changed")
-    key = key_of(server)
-    assert [passes.is_due(one, key) for one in stacks] == [True, True, True]
-    passes.note(stacks[0], key)
-    passes.note(stacks[1], key)
-    assert passes.is_due(stacks[0], key) is False
+def tried(known: Passes, servers: tuple[Server, ...]) -> dict[str, bool]:
+    """The stacks that are tried by day: whether whole."""
+    return {stack.id: whole for stack, whole in known.by_day(servers)}
 
 
-def test_two_copies_of_a_server_have_one_key(stacks: tuple[Stack, ...], tmp_path: Path) -> None:
-    """The key says nothing of where the folder is."""
-    build.copy_sources(stacks[0].server.folder, tmp_path / "others" / "payer")
+def everything(servers: tuple[Server, ...]) -> dict[str, bool]:
+    """Each stack, whole."""
+    return {stack.id: True for server in servers for stack in server.stacks}
+
+
+def test_what_never_passed_is_due_whole(known: Passes, servers: tuple[Server, ...]) -> None:
+    """Nothing is known: every stack is tried, with all cases."""
+    assert len(everything(servers)) > 3 and tried(known, servers) == everything(servers)
+
+
+@pytest.mark.parametrize("way", ["keep", "note"])
+def test_what_has_passed_is_left_to_a_representative(known: Passes, servers: tuple[Server, ...], way: str) -> None:
+    """The repository's file and a machine's own note say it alike; the smaller server then stands for both, with its quick cases."""
+    for server in servers:
+        for stack in server.stacks:
+            getattr(known, way)(stack)
+    (smaller,) = (one for one in servers if one.id == "pinger")
+    assert tried(known, servers) == {smaller.stacks[0].id: False}
+
+
+def test_a_server_that_changed_is_due_with_all_its_stacks(known: Passes, servers: tuple[Server, ...]) -> None:
+    """Another byte in its folder: each of its stacks is due until it has passed with that."""
+    for server in servers:
+        for stack in server.stacks:
+            known.keep(stack)
+    payer, pinger = sorted(servers, key=lambda one: one.id)
+    (payer.folder / "serve.py").write_text("# changed")
+    expected = everything((payer,)) | {pinger.stacks[0].id: False}
+    assert tried(known, servers) == expected
+    known.note(payer.stacks[0])
+    del expected[payer.stacks[0].id]
+    assert tried(known, servers) == expected
+
+
+def test_another_contract_is_due_on_representatives(
+    known: Passes, servers: tuple[Server, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What judges all servers has changed: those that stand for others are tried whole, the others by night."""
+    for server in servers:
+        for stack in server.stacks:
+            known.keep(stack)
+    monkeypatch.setattr(passes, "judges", lambda _: "another")
+    (standing,) = representatives(servers)
+    assert tried(known, servers) == {standing.id: True}
+
+
+def test_each_language_and_build_tool_has_a_representative(servers: tuple[Server, ...]) -> None:
+    """A server in the same language that is built by another tool stands for itself; so does one in another language."""
+    payer, pinger = sorted(servers, key=lambda one: one.id)
+    assert [one.server.id for one in representatives([payer, pinger])] == ["pinger"]
+    assert len(representatives([replace(payer, build=(("make",),)), pinger])) == 2
+    assert len(representatives([replace(payer, language="Other"), pinger])) == 2
+
+
+def test_two_copies_of_a_server_pass_alike(servers: tuple[Server, ...], tmp_path: Path) -> None:
+    """What a server passes with says nothing of where its folder is."""
+    payer = min(servers, key=lambda one: one.id)
+    build.copy_sources(payer.folder, tmp_path / "others" / "payer")
     (copy,) = manifest.load_servers(tmp_path / "others", CONTRACTS)
-    assert key_of(copy) == key_of(stacks[0].server)
+    assert passes.pass_of(copy) == passes.pass_of(payer)
+
+
+def test_the_file_names_stacks_that_there_are() -> None:
+    """No stack that is gone is left in the repository's file."""
+    here = {stack.id for server in manifest.load_servers(TESTS.parent / "servers", CONTRACTS) for stack in server.stacks}
+    assert set(Passes(passes.KEPT, TESTS)._kept()) <= here

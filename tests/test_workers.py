@@ -28,12 +28,15 @@ from workers import ordered, spread, unit
         ),
         ("tests/live/x.py::test_stack_fulfils_the_contract[a:1]", "tests/live/x.py::test_folder[a]", False),
         ("tests/fleet/test_remote.py::test_1", "tests/fleet/test_remote_database.py::test_2[a:1]", True),
+        ("tests/cli/test_x.py::test_1", "tests/cli/test_y.py::test_2", True),
+        ("tests/test_x.py::test_1", "tests/test_y.py::test_2", True),
+        ("tests/test_x.py::test_1", "tests/cli/test_x.py::test_1", False),
         ("tests/c/x.py::test_fault_is_found[hangs-ping]", "tests/c/x.py::test_fault_is_found[resets-ping]", False),
     ],
 )
 def test_what_belongs_together(one: str, other: str, together: bool) -> None:
     """Tests of a file are one unit, but for stacks, of which those of a server are one, and for faults, which are by themselves. Tests that
-    borrow this machine are one unit, too."""
+    borrow or share something are one unit, too."""
     assert (unit(one) == unit(other)) is together
 
 

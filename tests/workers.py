@@ -22,8 +22,9 @@ BY_THEIR_IDS = frozenset(
 )
 """Tests that no file keeps together: those whose ids begin alike, up to a colon, are one worker's, such as the stacks of a server."""
 
-BORROWING = "tests/fleet/"
-"""Tests of this folder borrow this machine as a host, which lends itself to one lab at a time: they are one worker's."""
+TOGETHER = ("tests/fleet/", "tests/cli/", "tests/test_")
+"""Tests whose names begin like that are one worker's: those of the first borrow this machine as a host, which lends itself to one lab
+at a time. The second share a command line that has everything loaded, the third all sources, parsed."""
 
 SLOW_COMPILERS = frozenset(["cargo", "mvn"])
 """What takes minutes to build a server for the first time, with all processors that there are."""
@@ -31,8 +32,8 @@ SLOW_COMPILERS = frozenset(["cargo", "mvn"])
 
 def unit(nodeid: str) -> str:
     """What a test belongs to: its file, and with it what the file starts once, or others of its kind; or what it borrows."""
-    if nodeid.startswith(BORROWING):
-        return BORROWING
+    if (begins := next(filter(nodeid.startswith, TOGETHER), None)) is not None:
+        return begins
     file, _, test = nodeid.partition("::")
     name, _, id = test.partition("[")
     return f"{file}::{name}[{id.partition(':')[0]}" if name in BY_THEIR_IDS else file

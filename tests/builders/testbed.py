@@ -43,7 +43,8 @@ def start_nothing(monkeypatch: pytest.MonkeyPatch, absent: Collection[str] = (),
     @contextmanager
     def keeper(*_: object, front: str | None) -> Iterator[Any]:
         log.append("keeper")
-        yield SimpleNamespace(awake=False, groups=SimpleNamespace(version=2 if slows else None), environ={})
+        groups = SimpleNamespace(version=2 if slows else None)
+        yield SimpleNamespace(awake=False, groups=groups, environ={}, guard=lambda _: None)
         log.append("keeper ends")
 
     def made(_: object, server: Server, *__: object) -> BuiltServer | Unavailable:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import os
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
+
+import pytest
 
 from builders.contracts import CONTRACTS, EVERY_WORKLOAD
 from builders.paths import TESTS
@@ -45,6 +47,11 @@ End = TypeVar("End", bound=Judged)
 def row_id(row: Row) -> str:
     """The name of a row in a test's id."""
     return f"{row['stack']}-{row['workload']}"
+
+
+def by_night(rows: Sequence[Row], is_late: Callable[[Row], bool]) -> list[Any]:
+    """The rows as parameters of a test, the late ones marked as `nightly`."""
+    return [pytest.param(row, id=row_id(row), marks=[pytest.mark.nightly] if is_late(row) else []) for row in rows]
 
 
 def stack_of(row: Row, name: str | None = None) -> Stack:

@@ -14,7 +14,7 @@ from builders.benches import bench_on
 from builders.contracts import CONTRACTS, SEEDS
 from builders.expected import OF_THE_MACHINE
 from builders.paths import ROOT
-from builders.steps import step
+from builders.steps import outcomes, step
 from fairground.capacity import drive, objective
 from fairground.capacity.drive import Climb, Up
 from fairground.capacity.search import Capacity, Goal, Pace
@@ -22,7 +22,7 @@ from fairground.host import Keeper
 from fairground.inputs import manifest, workload_files
 from fairground.judge import validity
 from fairground.judge.clocks import with_cpu
-from fairground.model import Cell, CellSettings, Finding, LabError, Load, Topology
+from fairground.model import BadAnswer, Cell, CellSettings, Finding, LabError, Load, Topology
 from fairground.postgres import Database
 
 MOST = 200.0
@@ -50,7 +50,8 @@ class Silent:
 
     def load(self, *_: object) -> Any:
         self.loads += 1
-        sent = SimpleNamespace(window=SimpleNamespace(bad=0))
+        silent = BadAnswer("timeout", None, "no whole answer within 2000 ms", "GET /ping", None)
+        sent = SimpleNamespace(window=outcomes(0, timeout=9), life=None, samples=(silent,))
         return SimpleNamespace(ok=self._good.pop(0), whole=sent, void="others worked" if self.loads <= self._void else None)
 
     def reject(self, sentence: str) -> None:
@@ -70,7 +71,9 @@ def test_a_server_that_others_silence_is_loaded_again(monkeypatch: pytest.Monkey
     up = Silent([0, 0, 7], void=2)
     assert closed(up, monkeypatch).ok == 7 and not up.rejected
     up = Silent([0, 0, 7], void=1)
-    assert closed(up, monkeypatch) is None and up.rejected == "it gave no good answer to ping"
+    assert closed(up, monkeypatch) is None and up.rejected == (
+        "it gave no good answer to ping: 9 × timeout; for instance `GET /ping`: no whole answer within 2000 ms"
+    )
     up = Silent([0] * 9, void=9)
     with pytest.raises(LabError, match="others worked"):
         closed(up, monkeypatch)

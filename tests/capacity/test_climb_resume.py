@@ -18,11 +18,13 @@ from fairground.capacity.drive import Climb
 from fairground.capacity.loadcurve import CurvePoint, StepJudgement, StepWord
 from fairground.capacity.parts import CapacityPart, Phase
 from fairground.capacity.search import Goal, Pace
-from fairground.model import Cell, CellSettings, Load, Stack, Topology, Workload
+from fairground.model import BadAnswer, Cell, CellSettings, Load, Stack, Topology, Workload
 
 KEEPS_PER_S = 1000.0
 GOAL = Goal(width=0.1, initial_s=0.5, final_s=1.0, sum_s=2.0, least_requests=10, longest_s=5)
 PACE = Pace(GOAL, search_until_s=60, confirm_window_s=1.0, warmup_s=0.5, step_s=1, overload_s=1)
+
+LATE = BadAnswer("timeout", None, "no whole answer within 2000 ms", "GET /ping", None)
 
 
 class Simulated:
@@ -42,8 +44,12 @@ class Simulated:
     def load(self, shape: Load, seed: int, rates: Sequence[tuple[float, float]] = ()) -> Any:
         """Steps that are kept or missed by their rate; a closed loop without steps."""
         self.asked.extend(rate for rate, _ in rates if shape.warmup_min_s == drive.LEAD_S)
-        made = tuple(replace(step(round(rate * seconds) or 1), rate_per_s=rate, duration_s=seconds) for rate, seconds in rates)
-        whole = SimpleNamespace(seconds=())
+        late = sum(rate > KEEPS_PER_S for rate, _ in rates)
+        made = tuple(
+            replace(step(round(rate * seconds) or 1, timeout=late), rate_per_s=rate, duration_s=seconds)
+            for rate, seconds in rates
+        )
+        whole = SimpleNamespace(seconds=(), samples=(LATE,) * late)
         return SimpleNamespace(ok=900, rate_per_s=900.0, whole=whole, steps=made, void=None, limits=lambda cell, cores: ())
 
     def settle(self, *_: object) -> None:
@@ -104,3 +110,15 @@ def test_what_is_found_at_the_servers_end_is_a_part(made: Callable[..., tuple[Cl
     assert {part.phase for part in parts} == {Phase.SEARCH} and climb.found.confirmed_per_s is None
     assert climb.found.rejected == "`one:a` is rejected: 3 rows are lost"
     assert list(made(parts)[0].run()) == [], "it is not tried again"
+
+
+def test_what_failed_is_said_with_one_of_it(made: Callable[..., tuple[Climb, list[float]]]) -> None:
+    """Each part keeps the first failed request of each kind, and the sentence shows one; where nothing failed there is none."""
+    climb, _ = made()
+    parts = list(climb.run())
+    missed = [part for part in parts if part.points and part.points[0].judgement.word is StepWord.MISSED]
+    assert missed and all(part.samples == (LATE,) for part in missed)
+    said = climb.found.failed
+    assert said is not None and said.endswith("timeout; for instance `GET /ping`: no whole answer within 2000 ms"), said
+    kept = [part for part in parts if part.phase is Phase.SEARCH and part not in missed]
+    assert kept and all(part.samples == () for part in kept)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,7 +17,7 @@ from fairground.capacity.service import drive
 from fairground.capacity.service.parts import Ahead, ServicePart
 from fairground.capacity.service.values import Visit, doubtful, kept_by_rate
 from fairground.measure.schedule import Rates
-from fairground.model import Load, RateStep, Result
+from fairground.model import Gap, Load, RateStep, Result
 from fairground.report import visit as words
 
 Answer = Callable[[float, int], RateStep]
@@ -107,3 +108,33 @@ def test_most_steps_decide(said: tuple[StepWord, ...], kept_word: bool | None, a
     points = [CurvePoint("curve", number, kept(1.0), StepJudgement(word, "")) for number, word in enumerate(said, 1)]
     points.append(CurvePoint("curve", 1, kept(2.0), StepJudgement(StepWord.KEPT, "")))
     assert kept_by_rate(points) == {1.0: kept_word, 2.0: True} and doubtful(points) == again
+
+
+def untold(rate: float) -> RateStep:
+    """There are too few requests to tell."""
+    return step(3, rate=rate)
+
+
+def test_what_cannot_be_told_is_no_miss() -> None:
+    """Rates with too few requests neither kept the objective nor missed it; those beside them decide."""
+    (none,) = [line for line in words.sentences(curve(lambda rate, _: untold(rate))) if "p99<50ms" in line]
+    assert none.startswith("Whether it keeps p99<50ms cannot be told of any rate: ") and "are too few to judge" in none
+    some = curve(lambda rate, _: untold(rate) if rate < 500 else missed(rate))
+    (said,) = [line for line in words.sentences(some) if "p99<50ms" in line]
+    assert said.startswith("No rate of the load curve kept p99<50ms; of rates up to 250/s it cannot be told: ")
+    (all_missed,) = [line for line in words.sentences(curve(lambda rate, _: missed(rate))) if "p99<50ms" in line]
+    assert all_missed == "No rate of the load curve kept p99<50ms: at 100/s 50.00% of the requests missed p99<50ms"
+
+
+def test_a_server_that_stalls_is_said_to() -> None:
+    """The rate that missed says why: here the server gave no answer for a while. One that answers all the time is only slow."""
+
+    def stalled(rate: float, _: int) -> RateStep:
+        return replace(missed(rate), gaps=(Gap(500_000, 400_000, 1_000),)) if rate > 500 else kept(rate)
+
+    said = " ".join(words.sentences(curve(stalled)))
+    assert (
+        "up to 500 requests a second, measured once; at 700/s 50.00% of the requests missed p99<50ms; the server stalls" in said
+    )
+    slow = " ".join(words.sentences(curve(lambda rate, _: missed(rate) if rate > 500 else kept(rate))))
+    assert "at 700/s 50.00% of the requests missed p99<50ms" in slow and "stalls" not in slow

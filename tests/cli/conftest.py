@@ -15,7 +15,7 @@ from cli.command import MANIFEST, PLAIN, ROOT, Done, Run
 
 FORKING = """
 import gc, json, os, sys
-import hdrh.histogram, numpy, scipy.special
+import distributed, numpy, scipy.special
 from fairground.cli import main, verbs
 from fairground.lab.places import Places
 from fairground.report.run import page

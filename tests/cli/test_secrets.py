@@ -18,7 +18,7 @@ from builders.waiting import eventually
 from cli.command import PLAIN, Run, stored
 from fairground import records
 from fairground.model.record import RecordKind, TryAsked
-from report.fixture import six_blocks
+from report.fixture import one_block
 
 WORD = "S3cr3t-pa55"
 HERE = "http://127.0.0.1:9/"
@@ -95,7 +95,7 @@ def test_an_attempt_that_fails_is_told_without_secrets(lab: Run, tmp_path: Path,
 
 def test_a_record_of_an_earlier_lab_is_shown_without_its_secrets(lab: Run, tmp_path: Path) -> None:
     """A command that was kept with its password is listed, reported and published without it; the rest of it stays."""
-    run = six_blocks()
+    run = one_block()
     command = f"./fairground run suites/x.toml --database '{DATABASE}' --label /tokens"
     folder = stored(replace(run, plan=replace(run.plan, command=command)), tmp_path / "results")
     assert leaks(tmp_path) == [f"results/{folder.name}/head.json"], "as it was kept by an earlier lab"
@@ -131,7 +131,7 @@ def test_a_try_of_an_earlier_lab_is_shown_without_its_secrets(lab: Run, tmp_path
 
 def test_records_are_for_their_owner_and_pages_for_everybody(lab: Run, tmp_path: Path) -> None:
     """What may hold a secret has the mode 600, folders of raw data 700, and a page the usual one."""
-    run = six_blocks()
+    run = one_block()
     before = os.umask(0o022)
     try:
         folder = stored(run, tmp_path / "results")

@@ -115,3 +115,47 @@ def test_nothing_survives_an_interrupted_lab(lab: Lab) -> None:
     """Ctrl-C: the lab leaves its `with` block, and nothing of it stays."""
     lab.process.send_signal(signal.SIGINT)
     assert_nothing_left(lab)
+
+
+GUARDED = """
+import os, sys, time
+from pathlib import Path
+from fairground.host import Keeper, Streams
+from fairground.model.known import KNOWN
+kept, beside = Path(sys.argv[1]), Path(sys.argv[2])
+KNOWN.remember(sys.stdin.readline().strip())
+with Keeper(os.environ) as keeper:
+    keeper.guard(kept)
+    for folder in (kept, beside):
+        with open(folder / "server.log", "wb") as log:
+            keeper.spawn(["sh", "-c", "echo port 80, $WORD, done; echo said > said; sleep 600"], role="server", cwd=folder,
+                         env={"PATH": os.environ["PATH"], "WORD": os.environ["WORD"]}, streams=Streams.into(log))
+    while not all((folder / "said").exists() for folder in (kept, beside)):
+        time.sleep(0.01)
+    print("up", flush=True)
+    time.sleep(600)
+"""
+"""A lab that was given a secret, with a server that writes it into its log, in the folder of a record and beside it."""
+
+
+@pytest.mark.live
+def test_a_killed_lab_leaves_no_secret_in_a_record(tmp_path: Path) -> None:
+    """The keeper takes out of a record's files what the lab could not any more; other files and other words stay."""
+    word, kept, beside = f"S3cr3t-{os.getpid()}", tmp_path / "kept", tmp_path / "beside"
+    kept.mkdir()
+    beside.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-c", GUARDED, str(kept), str(beside)],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "WORD": word},
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write(f"{word}\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == "up\n"
+    assert word in (kept / "server.log").read_text(), "it is there while the lab lives"
+    process.kill()
+    process.communicate()
+    eventually(lambda: word not in (kept / "server.log").read_text())
+    assert (kept / "server.log").read_text() == "port 80, (hidden), done\n"
+    assert (beside / "server.log").read_text() == f"port 80, {word}, done\n"

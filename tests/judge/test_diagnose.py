@@ -157,7 +157,7 @@ def test_a_denied_answer_has_its_reason() -> None:
     sample = BadAnswer("status", 200, "status 200 instead of 404", "POST /lookup", "{}")
     (found,) = answers.denials(result(outcomes(status={200: 12}), samples=(sample,)), WORKLOADS["lookup"])
     assert found.sentence == (
-        "12 of 1,012 answers had a status that the contract forbids there (12 × status 200): status 200 instead of 404"
+        "12 of 1,012 answers had a status that the contract forbids there (12 × status 200): status 200 instead of 404 with the body `{}`"
     )
     about = replace(WORKLOADS["lookup"], errors_expected=(404,))
     assert answers.denials(result(outcomes(status={404: 12})), about) == ()
@@ -169,12 +169,20 @@ def test_answers_outside_the_window_count_as_wrong() -> None:
     assert names(findings) == [("wrong-answers", Severity.REJECT)]
 
 
+def test_a_window_in_which_nothing_could_be_sent_says_so() -> None:
+    """A server that hangs since the warm-up has every connection waiting: its window has no request at all."""
+    (hangs,) = answers.window(result(outcomes(ok=0), in_flight_start=16))
+    assert "inside the window, in which none was sent: 16 from before it were still unanswered" in hangs.sentence
+    (errs,) = answers.window(result(outcomes(ok=0, shed=7), in_flight_start=16))
+    assert "inside the window, of 7 requests (7 × 503)" in errs.sentence
+
+
 def test_answers_sentences() -> None:
     """The sentences give the numbers, and the first sample's reason."""
     bad = outcomes(wrong_body=3, status={500: 12, 404: 1}, timeout=2_000)
     sample = BadAnswer("wrong_body", 200, "`ok` is false", "POST /tx", "{}")
     wrong, errors = answers.outcomes(result(bad, samples=(sample,)))
-    assert wrong.sentence == "3 of 3,016 answers had the right status and a wrong body: `ok` is false"
+    assert wrong.sentence == "3 of 3,016 answers had the right status and a wrong body: `ok` is false with the body `{}`"
     assert errors.sentence == (
         "66.84% of the window's requests got no good answer: 1 × status 404, 12 × status 500, 3 × wrong body, 2,000 × timeout"
         "; for instance `POST /tx`: `ok` is false with the body `{}`"

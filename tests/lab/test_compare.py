@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+import typer
 
 from fairground.cli import compare as command
 from fairground.lab import capacity, compare
 from fairground.lab.events import Said
+from fairground.lab.pages import Compared
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.measure.rounds import RoundsEffort
@@ -18,6 +20,9 @@ from fairground.model import CellSettings, LabError, Load, Topology, Workload
 from fairground.model.pair import Round, WindowPair, WindowTally
 from fairground.model.record import CapacityAsked, ComparisonAsked
 from fairground.report import two_runs
+from fairground.report.comparison import ComparisonLine
+from fairground.stats.differences import Difference, DifferenceWord
+from fairground.stats.intervals import Interval
 from report import fixture
 
 
@@ -90,3 +95,14 @@ def test_runs_on_two_major_versions_of_postgres_are_told_so(version: str, said: 
     first = replace(fixture.run(2), versions={"PostgreSQL": "18.1"})
     _, notes = two_runs.compare_runs(first, replace(first, versions={"PostgreSQL": version}))
     assert any("A was measured with PostgreSQL 18 and B with 17" in note for note in notes) is said
+
+
+def test_a_comparison_without_a_number_is_no_success() -> None:
+    """Where the machine or the database spoiled every pair, the exit code says that nothing was measured; one number will do."""
+    nothing = Difference(DifferenceWord.INCONCLUSIVE, None, None, None, None)
+    known = replace(nothing, ratio=Interval(1.02, 0.98, 1.06, 5, 0.95))
+    line = ComparisonLine("tx c8", "goodput", "/s", None, None, nothing, True)
+    with pytest.raises(typer.Exit) as ended:
+        command._exit(Compared("b against a", "a", "b", (line, line), ()), None)
+    assert ended.value.exit_code == 3
+    command._exit(Compared("b against a", "a", "b", (line, replace(line, difference=known)), ()), None)

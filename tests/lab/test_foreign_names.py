@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from fairground import records
 from fairground.lab import lists, pages, site
 from fairground.lab.events import SiteRecord
 from fairground.lab.places import Places
+from fairground.model import Run
 from report import fixture
 
 NAMES = {
@@ -23,6 +25,12 @@ NAMES = {
     "half a pair": "\ud800",
     "reversed": "\u202ename",
 }
+
+
+@functools.cache
+def small() -> Run:
+    """A run whose pages are soon written."""
+    return fixture.big_run(stacks=2, workloads=2, blocks=1)
 
 
 def renamed(value: Any, was: str, name: str) -> Any:
@@ -36,7 +44,7 @@ def renamed(value: Any, was: str, name: str) -> Any:
 
 def kept(results: Path, was: str, name: str) -> Path:
     """A whole run of the results in which `name` stands wherever `was` did."""
-    run = fixture.two_blocks()
+    run = small()
     folder = records.create_run(
         results, run.plan, started_unix_s=run.started_unix_s, machine=run.machine, versions=run.versions,
         database_settings=run.database_settings, stacks=run.stacks, workloads=run.workloads,
@@ -54,7 +62,7 @@ def kept(results: Path, was: str, name: str) -> Path:
 @pytest.mark.parametrize("what", ["stack", "workload", "machine"])
 def test_a_name_that_steers_ends_no_report(what: str, name: str, tmp_path: Path) -> None:
     """Pages of the run and the site are written, clean, and the sound record beside it is in them."""
-    run = fixture.two_blocks()
+    run = small()
     was = {"stack": run.trials[0].cell.stack, "workload": run.trials[0].cell.workload, "machine": run.machine.cpu_model}[what]
     assert was
     folder, sound = kept(tmp_path / "results", was, was + NAMES[name]), new(tmp_path / "results")

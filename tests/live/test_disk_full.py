@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from builders import quiet
 from fairground import records
 from fairground.lab.roots import ROOT
 
@@ -30,7 +31,7 @@ def lab(environment: Mapping[str, str], results: Path, *words: str) -> subproces
 @pytest.mark.nightly
 def test_results_that_fill_up_in_a_run(cache: Path, small_disk: Callable[..., Path]) -> None:
     """The run ends with its sentence and exit code 3, finished trials are there, and with space `--resume` completes it."""
-    environment = {**os.environ, "FAIRGROUND_CACHE": str(cache), "CI": "1"}
+    environment = quiet.environment(cache)
     results = small_disk("results", 64)
     process = lab(environment, results, *WORDS)
     deadline = time.monotonic() + 120
@@ -53,7 +54,7 @@ def test_results_that_fill_up_in_a_run(cache: Path, small_disk: Callable[..., Pa
     filler.unlink()
     again = lab(environment, results, "--resume", "latest")
     _, said = again.communicate(timeout=170)
-    assert again.returncode in (0, 3), said  # 3: a machine so busy that every trial was void
+    assert again.returncode == 0, said
     run = records.load_run(kept.folder)
     assert run.finished and run.trials[: len(kept.trials)] == kept.trials
     assert (run.folder / "report.html").exists()

@@ -16,6 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from builders import quiet
 from fairground import records
 from fairground.lab.roots import ROOT
 from fairground.model import Control
@@ -29,8 +30,8 @@ pytestmark = pytest.mark.live
 
 @pytest.fixture
 def environment(cache: Path) -> Mapping[str, str]:
-    """The environment of a lab with a cache of the tests' own."""
-    return {**os.environ, "FAIRGROUND_CACHE": str(cache), "CI": "1"}
+    """A lab with a cache of the tests' own, to which the machine is quiet."""
+    return quiet.environment(cache)
 
 
 def lab(environment: Mapping[str, str], *words: str) -> subprocess.Popen[str]:
@@ -87,7 +88,7 @@ def test_run_writes_an_audited_report(environment: Mapping[str, str], tmp_path: 
     ]
     process = lab(environment, *words)
     out, err = process.communicate(timeout=600)
-    assert process.returncode in (0, 3), err  # 3: a machine so busy that every trial was void
+    assert process.returncode == 0, err
     last = json.loads(out.splitlines()[-1])
     run = records.load_run(records.find_run(tmp_path, "latest"))
     assert last["run"] == run.id and run.finished
@@ -122,7 +123,7 @@ def test_interrupted_run_is_resumed(environment: Mapping[str, str], tmp_path: Pa
     kept = finished(tmp_path)
     again = lab(environment, "run", "--servers", str(ZOO), "--resume", "latest", "--results", str(tmp_path))
     _, err = again.communicate(timeout=900)
-    assert again.returncode in (0, 3), err
+    assert again.returncode == 0, err
     after = finished(tmp_path)
     assert after[: len(kept)] == kept
     attempts = [(trial["number"], trial["attempt"]) for trial in after]
@@ -137,7 +138,7 @@ def test_run_with_a_budget_holds_controls_and_ends_after_a_whole_block(environme
     two = ["-s", "healthy", "-s", "delayed", "-w", "ping", "--blocks", "9", "--budget", "15s"]
     process = lab(environment, "run", "--servers", str(ZOO), *two, *BRIEF, "--results", str(tmp_path))
     out, err = process.communicate(timeout=900)
-    assert process.returncode in (0, 3), err
+    assert process.returncode == 0, err
     run = records.load_run(records.find_run(tmp_path, "latest"))
     assert run.finished and run.ending is not None and "budget" in run.ending.reason, err
     done = {slot.number for slot in run.plan.slots if slot.block <= run.ending.blocks}
@@ -150,7 +151,7 @@ def test_run_with_a_budget_holds_controls_and_ends_after_a_whole_block(environme
     assert all((run.folder / trial_page(trial)).exists() for trial in run.everything)
     again = lab(environment, "run", "--servers", str(ZOO), "--resume", "latest", "--results", str(tmp_path))
     _, err = again.communicate(timeout=60)
-    assert again.returncode in (0, 3), err
+    assert again.returncode == 0, err
     assert records.load_run(run.folder).everything == run.everything
 
 
@@ -209,7 +210,7 @@ def test_new_server_needs_only_its_folder(environment: Mapping[str, str], tmp_pa
         str(tmp_path / "results"),
     )
     _, err = process.communicate(timeout=600)
-    assert process.returncode in (0, 3), err
+    assert process.returncode == 0, err
     assert {trial["cell"]["stack"] for trial in finished(tmp_path / "results")} == {"arrival:asyncio"}
     assert sorted(path.name for path in servers.iterdir()) == ["animal", "arrival", "healthy"]
     assert subprocess.run(["git", "status", "--short"], cwd=ROOT, capture_output=True, text=True).stdout == before

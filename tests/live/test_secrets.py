@@ -150,3 +150,47 @@ def test_the_password_of_a_given_database_is_kept_nowhere(database: Database, tm
     assert "postgresql://somebody_secret:(hidden)@" in (folder / "report.html").read_text()
     logs = [log.read_text() for log in folder.glob("trials/*/server.log")]
     assert logs and all("postgresql://somebody_secret:(hidden)@" in log for log in logs), "it has said it"
+
+
+NOTHING_THERE = (
+    ("host", "serve", "--address", "tls://lab:{}@127.0.0.1:99999"),
+    ("host", "share", "--name", "token={}", "--hosts", "lab:{}@127.0.0.1:1"),
+    ("host", "join", "lab:{}@127.0.0.1"),
+    ("serve", "--host", "http://me:{}@127.0.0.1"),
+    ("serve", "--servers", "postgres://lab:{}@h/x"),
+    ("new", "mine", "--from", "postgresql://lab:{}@h/x"),
+    ("new", "password={}", "--from", "go-nethttp"),
+    ("init", "mine", "--from", "https://{}@h/x", "--name", "api_key={}"),
+    ("clean", "--results", "token={}"),
+    ("clean", "token={}"),
+    ("doctor", "postgresql://lab:{}@h/x"),
+    ("list", "cookie={}"),
+    ("report", "postgresql://lab:{}@h/x", "--results", "."),
+    ("demo", "--seats", "token={}"),
+)
+"""Verbs that take no secret, each with one in the words that it takes; `{}` stands for it."""
+
+
+@pytest.mark.parametrize("words", NOTHING_THERE, ids=" ".join)
+def test_a_secret_in_the_wrong_place_is_shown_nowhere(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a verb makes of it, the secret is in no sentence, no file and no command line; nor is one of the environment."""
+    word = f"S3cr3t-{os.getpid()}"
+    monkeypatch.setenv("PGPASSWORD", word)
+    monkeypatch.setenv("API_TOKEN", f"{word}-2")
+    code, said = measured(tuple(one.format(word) for one in words), word, tmp_path)
+    assert code in (0, 2), said
+    assert said and word not in said
+    assert leaks(word, tmp_path) == []
+
+
+def test_the_verbs_that_only_show_have_no_secret_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`doctor`, `clean` and `list` say what is there: of the environment nothing."""
+    word = f"S3cr3t-{os.getpid()}"
+    for name in ("PGPASSWORD", "DB_PASS", "API_TOKEN", "COOKIE"):
+        monkeypatch.setenv(name, word)
+    for words in (("doctor",), ("clean",), ("list",), ("list", "runs")):
+        code, said = measured(words, word, tmp_path)
+        assert code in (0, 1) and word not in said, words
+    assert leaks(word, tmp_path) == []

@@ -1,4 +1,4 @@
-"""Every server of the repository fulfils the whole contract: the same check that users run, nothing special for tests."""
+"""Servers of the repository fulfil the contract, each night all of them: the same check that users run, nothing special for tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from builders.benches import bench_on
 from builders.contracts import CONTRACTS, EVERY_CASE, EVERY_WORKLOAD
-from builders.passes import Passes, key_of
+from builders.passes import KEPT, Passes
 from fairground.host import Keeper, build
 from fairground.inputs import manifest
 from fairground.lab.places import Places
@@ -28,8 +28,6 @@ SOURCES |= {".nos", ".template"}
 
 WITH_DEADLINE = {"connections-severed", "database-restarts"}
 """A server must work again within five seconds in these cases, which a busy machine may make it miss."""
-QUICK = tuple(case.id for case in CASES if case.quick)
-WHOLE = tuple(case.id for case in CASES if case.id not in WITH_DEADLINE)
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +40,12 @@ def bench(keeper: Keeper, database: Database) -> Bench:
 def builds() -> Path:
     """The lab's own cache: what a run or an earlier test has built of the same sources is not built again."""
     return Places.of(os.environ).cache
+
+
+def cases_of(stack: Stack, whole: bool) -> tuple[str, ...]:
+    """The cases of its contract by day: the quick ones, or all without a deadline."""
+    own = [case for case in CASES if case.contract == stack.server.contract.id]
+    return tuple(case.id for case in own if (case.id not in WITH_DEADLINE if whole else case.quick))
 
 
 def checked(stack: Stack, bench: Bench, builds: Path, folder: Path, only: tuple[str, ...] | None) -> list[str]:
@@ -58,29 +62,32 @@ def checked(stack: Stack, bench: Bench, builds: Path, folder: Path, only: tuple[
     return [*wrong, (folder / "server.log").read_text(errors="replace")[-2000:]] if wrong else []
 
 
-STACKS = pytest.mark.parametrize("stack", [stack for server in SERVERS for stack in server.stacks], ids=lambda stack: stack.id)
+PASSES = Passes(KEPT, Places.of(os.environ).cache / "passes")
+
+
+def by_id(stack: Stack | bool) -> str:
+    """The name of a stack in a test's id, and how much it is tried."""
+    return stack.id if isinstance(stack, Stack) else "whole" if stack else "quick"
 
 
 @pytest.mark.live
-@STACKS
-def test_stack_fulfils_the_contract(stack: Stack, bench: Bench, builds: Path, tmp_path: Path) -> None:
-    """The quick cases pass, or are skipped with the reason that the manifest gives; of a server that has changed since, the others, too."""
-    passes, key = Passes(builds / "passes"), key_of(stack.server)
-    due = passes.is_due(stack, key)
-    wrong = checked(stack, bench, builds, tmp_path, WHOLE if due else QUICK)
+@pytest.mark.parametrize(("stack", "whole"), PASSES.by_day(SERVERS), ids=by_id)
+def test_stack_fulfils_the_contract(stack: Stack, whole: bool, bench: Bench, builds: Path, tmp_path: Path) -> None:
+    """Of one server for each language the quick cases pass, of one that has changed since it passed the others, too."""
+    wrong = checked(stack, bench, builds, tmp_path, cases_of(stack, whole))
     assert not wrong, "\n".join(wrong)
-    if due:
-        passes.note(stack, key)
+    if whole:
+        PASSES.note(stack)
 
 
 @pytest.mark.live
 @pytest.mark.nightly
-@STACKS
+@pytest.mark.parametrize("stack", [stack for server in SERVERS for stack in server.stacks], ids=by_id)
 def test_stack_fulfils_the_whole_contract(stack: Stack, bench: Bench, builds: Path, tmp_path: Path) -> None:
     """Every case passes of every stack, those with a deadline, too."""
     wrong = checked(stack, bench, builds, tmp_path, None)
     assert not wrong, "\n".join(wrong)
-    Passes(builds / "passes").note(stack, key_of(stack.server))
+    PASSES.keep(stack)
 
 
 @pytest.mark.parametrize("server", SERVERS, ids=lambda server: server.id)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from builders import quiet
 from fairground import records
 from fairground.host.isolation import LOST, OUT_OF_REACH
 from fairground.lab.roots import ROOT
@@ -60,7 +61,7 @@ class Person:
             "HOME": str(self.home),
             "FAIRGROUND_CACHE": str(self.home / "cache"),
             "TMPDIR": str(self.home),
-            "PYTHONPATH": str(ROOT / "src"),
+            "PYTHONPATH": quiet.PATH,
             "PYTHONDONTWRITEBYTECODE": "1",
             "CI": "1",
         }
@@ -109,7 +110,7 @@ def test_without_cgroups_a_run_measures_and_the_doctor_says_what_is_lost(somebod
     done = somebody.lab(
         "run", "--servers", str(ZOO), "-s", "healthy", "-w", "tx", *BRIEF, "--no-controls", "--results", str(results)
     )
-    assert done.returncode in (0, 3), done.stderr  # 3: a machine so busy that every trial was void
+    assert done.returncode == 0, done.stderr
     run = records.load_run(records.find_run(results, "latest"))
     assert run.finished and run.trials
     for trial in run.trials:

@@ -60,7 +60,7 @@ def of_the_animal(findings: tuple[Finding, ...], expected: str | None = None) ->
     return tuple(finding for finding in findings if finding.id not in machines)
 
 
-@pytest.mark.parametrize("expected", zoo.EXPECTED["trial"], ids=zoo.row_id)
+@pytest.mark.parametrize("expected", zoo.by_night(zoo.EXPECTED["trial"], lambda row: row.get("nightly", False)))
 def test_trial_verdict(bench: Bench, sessions: Sessions[Trial], expected: Row) -> None:
     """A trial of the animal ends with its verdict and its finding, a healthy one beside it with none, and nothing is left running."""
     if not zoo.is_possible(expected, bench):

@@ -33,6 +33,8 @@ IN_TURNS = [
 ]
 """Rows of the session's own database, without what turns of seconds are too short for."""
 ROWS = [row for row in IN_TURNS if row["verdict"] == "rejected"]
+BRIEF = ("users", "tx")
+"""The workloads whose animals are tried in turns by day: one that reads and one that writes. The whole zoo has its trials by day."""
 ON_THE_WIRE = [row for row in ROWS if row["finding"] in ("wrong-answers", "server-exit") and row["workload"] == "ping"]
 """What can be told of an animal without its contract and its database."""
 
@@ -128,7 +130,7 @@ def assert_rejected(bench: Bench, sessions: Sessions[Ended], row: Row) -> None:
     assert not bench.keeper.orphans()
 
 
-@pytest.mark.parametrize("row", ROWS, ids=zoo.row_id)
+@pytest.mark.parametrize("row", zoo.by_night(ROWS, lambda row: row["workload"] not in BRIEF))
 def test_in_turns_with_a_healthy_one(bench: Bench, in_turns: Sessions[Ended], row: Row) -> None:
     """In turns with others, as in a comparison."""
     assert_rejected(bench, in_turns, row)

@@ -34,9 +34,9 @@ FAULTS = [
     ("dies-of-large-headers", "large-headers", "could not connect"),
     ("dies-of-garbage", "garbage", "could not connect"),
     ("dies-of-garbage", "lookup-wrong-length", "could not connect"),
-    ("dies-of-hang-ups", "hang-up", "could not connect"),
-    ("dies-of-hang-ups", "lookup-hang-up", "could not connect"),
-    ("dies-of-hang-ups", "transfer-hang-up", "could not connect"),
+    ("dies-of-hang-ups", "hang-up", "connect"),
+    ("dies-of-hang-ups", "lookup-hang-up", "connect"),
+    ("dies-of-hang-ups", "transfer-hang-up", "connect"),
     ("answers-garbage", "users-hang-up", "after 10 clients had hung up"),
     ("no-chunks", "lookup-chunked", "expected status 200, got 400"),
     # what the routes answer

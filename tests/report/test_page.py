@@ -208,6 +208,7 @@ def test_largest_page_keeps_its_budget_and_says_what_it_leaves_out() -> None:
     assert {str(trial.verdict) for trial in run.trials} == {str(Verdict.VALID), str(Verdict.VOID), str(Verdict.REJECTED)}
 
 
+@pytest.mark.nightly
 def test_a_page_of_the_whole_lab_is_small() -> None:
     """31 stacks × 9 workloads × 6 blocks are one file of at most 1.2 MB, with every stack in grid and table."""
     run = fixture.big_run(stacks=31)

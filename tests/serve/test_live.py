@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import re
 import signal
 import subprocess
@@ -15,10 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from builders import quiet
 from builders.paths import ROOT, TESTS
 from builders.waiting import eventually
-from fairground import records
-from fairground.model import Verdict
 from fairground.report.run import page
 from report.browser import Browser, chromium
 
@@ -55,7 +53,7 @@ class Served:
 def served(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The lab of the zoo's servers, at a free port."""
     results = tmp_path_factory.mktemp("served")
-    environ = {**os.environ, "FAIRGROUND_CACHE": str(cache), "FAIRGROUND_AWAKE": "no"}
+    environ = {**quiet.environment(cache), "FAIRGROUND_AWAKE": "no"}
     words = ("serve", "--port", "0", "--json", "--servers", str(TESTS / "zoo"), "--results", str(results))
     process = subprocess.Popen(
         (sys.executable, "-m", "fairground", *words), cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True
@@ -71,10 +69,6 @@ def served(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
     yield Served(int(found[1]), found[2], results, process)
     process.send_signal(signal.SIGINT)
     assert process.wait(60) in (0, 130, -signal.SIGINT)
-
-
-ALL_ATTEMPTS_S = 240
-"""Three attempts, with the pauses between those that are void."""
 
 
 def test_strangers_are_refused(served: Served) -> None:
@@ -130,17 +124,14 @@ def test_a_measurement_by_clicks(served: Served) -> None:
         assert eventually(lambda: browser.evaluate("!document.getElementById('stop').hidden"), 30)
         second = served.ask("POST", "/begin", json.dumps({"verb": "suite", "suites": "demo"}))
         assert second[0] == 422 and "two would disturb" in second[1]
-        # Nobody asks the browser meanwhile: its answers alone could take so much of the machine that every attempt is void.
-        assert eventually(lambda: any((one.parent / "report.html").exists() for one in _begun(served) - before), ALL_ATTEMPTS_S)
+        assert eventually(lambda: any((one.parent / "report.html").exists() for one in _begun(served) - before), 120)
         assert eventually(lambda: browser.evaluate("document.querySelectorAll('#cells i:not(.left)').length") == 1, 30)
         title = "document.getElementById('title').textContent"
         assert eventually(lambda: browser.evaluate(title).startswith("It ended"), 60)
         (folder,) = (path.parent for path in _begun(served) - before)
-        # The browser's own work can make all attempts void, and the page has to say that, too.
-        void = all(trial.verdict is Verdict.VOID for trial in records.load_run(folder).everything)
-        assert browser.evaluate(title) == ("It ended with code 3; what it said stands below." if void else "It ended well.")
+        assert browser.evaluate(title) == "It ended well."
         shown = browser.evaluate("document.querySelector('#cells tbody td').textContent").strip("✓!○ ").replace(",", "")
-        assert void or shown.isdigit()
+        assert shown.isdigit()
         assert eventually(lambda: served.ask("GET", f"/site/{folder.name}/report.html")[0] == 200, 60)
 
         def is_listed() -> bool:

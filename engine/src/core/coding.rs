@@ -2,7 +2,12 @@
 
 use std::io::{self, Read};
 
+use brotli_decompressor::Decompressor;
 use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+use ruzstd::decoding::StreamingDecoder;
+
+/// Of a body in brotli, so many bytes are read at once.
+const BUFFER: usize = 4096;
 
 /// How a body is written; names are those of `content-encoding`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,7 +15,9 @@ pub enum Coding {
     Identity,
     Gzip,
     Deflate,
-    /// One that is not read here, such as `br`.
+    Brotli,
+    Zstandard,
+    /// One that is not read here, such as `compress`.
     Other,
 }
 
@@ -22,6 +29,8 @@ impl Coding {
             Some(name) if name.eq_ignore_ascii_case(b"gzip") => Coding::Gzip,
             Some(name) if name.eq_ignore_ascii_case(b"x-gzip") => Coding::Gzip,
             Some(name) if name.eq_ignore_ascii_case(b"deflate") => Coding::Deflate,
+            Some(name) if name.eq_ignore_ascii_case(b"br") => Coding::Brotli,
+            Some(name) if name.eq_ignore_ascii_case(b"zstd") => Coding::Zstandard,
             Some(_) => Coding::Other,
         }
     }
@@ -35,6 +44,10 @@ impl Coding {
             // Some servers send the bare stream under this name, without zlib's frame.
             Coding::Deflate => whole(ZlibDecoder::new(body), most)
                 .or_else(|_| whole(DeflateDecoder::new(body), most)),
+            Coding::Brotli => whole(Decompressor::new(body, BUFFER), most),
+            Coding::Zstandard => StreamingDecoder::new(body)
+                .map_err(io::Error::other)
+                .and_then(|reader| whole(reader, most)),
         };
         read.map_err(|error| format!("the body cannot be decompressed: {error}"))
     }

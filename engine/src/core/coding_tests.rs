@@ -5,6 +5,27 @@ use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
 
 use super::*;
 
+/// The line of `decodes`, as other programs compress it.
+const BROTLI: &[u8] = &[
+    27, 27, 0, 248, 141, 211, 101, 246, 211, 9, 109, 13, 194, 226, 246, 38, 203, 210, 216, 98, 168,
+    80, 0, 14, 23, 1,
+];
+/// The same with less effort.
+const BROTLI_FAST: &[u8] = &[
+    139, 13, 128, 111, 110, 101, 32, 108, 105, 110, 101, 44, 32, 111, 110, 101, 32, 108, 105, 110,
+    101, 44, 32, 111, 110, 101, 32, 108, 105, 110, 101, 3,
+];
+/// The same, with a checksum and a length.
+const ZSTANDARD: &[u8] = &[
+    40, 181, 47, 253, 4, 88, 133, 0, 0, 80, 111, 110, 101, 32, 108, 105, 110, 101, 44, 32, 1, 0,
+    245, 10, 18, 228, 72, 24, 14,
+];
+/// The same as a stream: its frame says no length.
+const ZSTANDARD_STREAM: &[u8] = &[
+    40, 181, 47, 253, 0, 88, 133, 0, 0, 80, 111, 110, 101, 32, 108, 105, 110, 101, 44, 32, 1, 0,
+    245, 10, 18,
+];
+
 fn gzip(text: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(text).unwrap();
@@ -24,6 +45,10 @@ fn decodes() {
         (Some(&b"GZip "[..]), gzip(text)),
         (Some(b"deflate"), framed.finish().unwrap()),
         (Some(b"deflate"), bare.finish().unwrap()),
+        (Some(b"br"), BROTLI.to_vec()),
+        (Some(b"BR"), BROTLI_FAST.to_vec()),
+        (Some(b"zstd"), ZSTANDARD.to_vec()),
+        (Some(b"zstd"), ZSTANDARD_STREAM.to_vec()),
     ];
     for (header, body) in bodies {
         assert_eq!(Coding::of(header).decode(&body, 1000).unwrap(), text);
@@ -45,5 +70,16 @@ fn spoiled() {
     body[last] ^= 1;
     assert!(Coding::Gzip.decode(&body, 20_000).is_err());
     assert!(Coding::Deflate.decode(b"no stream", 100).is_err());
-    assert!(Coding::of(Some(b"br")).decode(b"any", 100).is_err());
+    assert!(Coding::of(Some(b"compress")).decode(b"any", 100).is_err());
+    for (coding, body) in [(Coding::Brotli, BROTLI), (Coding::Zstandard, ZSTANDARD)] {
+        assert_eq!(coding.decode(body, 8).unwrap(), b"one line");
+        for length in 0..body.len() {
+            assert_ne!(
+                coding.decode(&body[..length], 100).ok().as_deref(),
+                Some(&b"one line, one line, one line"[..]),
+                "{coding:?} of {length} bytes"
+            );
+        }
+        assert!(coding.decode(b"no stream", 100).is_err());
+    }
 }

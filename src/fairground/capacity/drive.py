@@ -23,6 +23,7 @@ from fairground.capacity.objective import Objective
 from fairground.capacity.parts import CapacityPart, Phase
 from fairground.capacity.search import Ask, Capacity, Pace
 from fairground.generators import engine
+from fairground.judge import answers
 from fairground.measure.arm import ArmWindow, Ended, StackArm
 from fairground.measure.schedule import Rates, Whole
 from fairground.measure.session import ArmSession
@@ -123,8 +124,9 @@ class Climb:
             low = point.judgement.low
             limits = measured.limits(self.cell, self.bench.cores) if low is False else ()
             yield self._part(
-                Phase.SEARCH, points=(point,), limited_by=limits, rate_per_s=ask.rate_per_s, duration_s=ask.duration_s
-            )
+                Phase.SEARCH, points=(point,), limited_by=limits, rate_per_s=ask.rate_per_s, duration_s=ask.duration_s,
+                samples=answers.samples_of(measured.whole),
+            )  # fmt: skip
             if low is None:
                 spoiled += measured.void is None
                 if spoiled == SPOILED:
@@ -154,7 +156,9 @@ class Climb:
         if measured is not None and _silenced(measured):
             raise LabError(f"`{self.stack.id}` gave no answer, and the machine was void: {measured.void}", exit_code=3)
         if measured is not None and measured.ok == 0:
-            up.reject(f"it gave no good answer to {self.workload.id}")
+            failed = measured.whole.life or measured.whole.window
+            came = f"{answers.outcome_words(failed)}{answers.instance(measured.whole.samples, failed)}"
+            up.reject(f"it gave no good answer to {self.workload.id}: {came}")
             return None
         return measured
 
@@ -198,6 +202,7 @@ class Climb:
             Phase.CONFIRM, points=points, rate_per_s=rate, duration_s=load.window_s, verdict=made.verdict,
             void=None if rejected else why,
             findings=(Finding("trial", Severity.REJECT, sentence),) if rejected else (), ended="" if rejected else None,
+            samples=() if made.result is None else answers.samples_of(made.result),
         )  # fmt: skip
 
     # ------------------------------------------------------------ curve and overload
@@ -216,7 +221,8 @@ class Climb:
             if (fault := self._fault(Phase.CURVE, up)) is not None:
                 yield fault
                 return
-            yield self._part(Phase.CURVE, points=self._points(Phase.CURVE, made, measured, up.void))
+            samples = () if measured is None else answers.samples_of(measured.whole)
+            yield self._part(Phase.CURVE, points=self._points(Phase.CURVE, made, measured, up.void), samples=samples)
         left_out = base is not None and not made
         yield self._part(Phase.CURVE, ended="the load curve was left out: the budget was used up" if left_out else "")
 

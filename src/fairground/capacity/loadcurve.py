@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from fairground.capacity.objective import LEAST_TAIL, Clause, Objective
 from fairground.judge import answers, stalls, thresholds
-from fairground.model import Latency, Outcomes, RateStep, Second
+from fairground.model import Latency, Outcomes, RateStep, Second, hdr
 
 FEW_TAIL = 100
 """With fewer requests expected beyond it a percentile is shown, and said to rest on few."""
@@ -210,11 +210,8 @@ def recovered_s(seconds: Sequence[Second], rate_per_s: float, deadline_us: float
 @lru_cache(maxsize=512)
 def counts(packed: str) -> tuple[tuple[float, int], ...]:
     """(µs, how often) of an HdrHistogram V2 text, ascending; a value is the upper end of its bucket."""
-    from hdrh.histogram import HdrHistogram
-
-    histogram = HdrHistogram.decode(packed)
-    return tuple((float(one.value_iterated_to), int(one.count_added_in_this_iter_step))
-                 for one in histogram.get_recorded_iterator())  # fmt: skip
+    shape, heap = hdr.decode(packed)
+    return tuple((float(shape.end_of(place)), int(heap[place])) for place in heap.nonzero()[0].tolist())
 
 
 # ---------------------------------------------------------------- small things

@@ -15,7 +15,7 @@ from fairground.capacity import loadcurve, search
 from fairground.capacity.loadcurve import CurvePoint, StepWord
 from fairground.capacity.objective import Objective
 from fairground.capacity.search import Capacity, Goal, SearchTrial
-from fairground.model import Finding, Second, Severity, Verdict
+from fairground.model import BadAnswer, Finding, Second, Severity, Verdict
 
 
 class Phase(StrEnum):
@@ -56,6 +56,8 @@ class CapacityPart:
     """That of a fresh trial."""
     findings: tuple[Finding, ...] = ()
     """What the server did wrong: it has no capacity."""
+    samples: tuple[BadAnswer, ...] = ()
+    """The first request of each kind that got no good answer in it."""
     ended: str | None = None
     """Set on the last part of a phase: why it ended. Empty where there is nothing to say."""
 
@@ -109,6 +111,7 @@ def capacity(stack: str, workload: str, objective: Objective, goal: Goal, parts:
         curve=points[Phase.CURVE],
         rejected=None if rejected is None else rejected.sentence,
         notes=_notes(parts),
+        samples=tuple(sample for part in parts if part.phase is not Phase.OVERLOAD for sample in part.samples),
         spent_s=parts[-1].spent_s if parts else 0.0,
     )
     return _with_overload(found, parts)

@@ -17,7 +17,7 @@ from enum import StrEnum
 
 from fairground.capacity.loadcurve import CurvePoint, Overload, knee
 from fairground.judge import answers
-from fairground.model import Finding, Second
+from fairground.model import BadAnswer, Finding, Second
 
 CONFIRMATIONS = 3
 """Fresh trials that must all keep the objective."""
@@ -175,6 +175,8 @@ class Capacity:
     rejected: str | None = None
     """Why the server has no number."""
     notes: tuple[str, ...] = ()
+    samples: tuple[BadAnswer, ...] = ()
+    """Requests of search, fresh trials and curve that got no good answer, the first of each kind in each part."""
     spent_s: float = 0.0
 
     @property
@@ -205,7 +207,7 @@ class Capacity:
 
     @property
     def failed(self) -> str | None:
-        """The words on requests of search, fresh trials and curve without a good answer; None where there are none.
+        """The words on requests of search, fresh trials and curve without a good answer, and one of them; None without any.
 
         What was never sent is not among them.
         """
@@ -213,7 +215,8 @@ class Capacity:
         total = answers.together([replace(step.outcomes, unsent=None) for step in steps])
         if not total.not_ok:
             return None
-        return f"{total.not_ok:,} of {total.total:,} requests got no good answer: {answers.outcome_words(total)}"
+        sample = answers.instance(self.samples, total)
+        return f"{total.not_ok:,} of {total.total:,} requests got no good answer: {answers.outcome_words(total)}{sample}"
 
     @property
     def knee(self) -> tuple[float, float, float] | None:

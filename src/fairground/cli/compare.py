@@ -155,10 +155,12 @@ def _say(found: Compared, folder: Path | None, markdown: Path | None, as_json: b
 
 
 def _exit(found: Compared, rule: Rule | None) -> None:
-    """Exit code 1 where an arm is rejected or the rule is broken; 3 where there is nothing to hold the rule against."""
+    """Exit code 1 where an arm is rejected or the rule is broken; 3 without any number, or one to hold the rule against."""
     if found.rejected is not None:
         raise typer.Exit(BAD_ANSWER)
     if rule is None:
+        if not found.is_measured:
+            raise typer.Exit(NOTHING_MEASURED)
         return
     if not fail_on.is_measured(found.lines, rule):
         say.note(f"nothing was measured that {rule.text} could be held against")

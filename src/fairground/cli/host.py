@@ -15,6 +15,7 @@ from fairground.cli import columns, streams
 from fairground.cli.options import Json
 from fairground.inputs.hosts import HostsAsked
 from fairground.lab.places import Places
+from fairground.model import LabError
 
 TLS = Annotated[Path | None, typer.Option("--tls", metavar="DIR", help="The folder of the fleet's certificate.")]
 Where = Annotated[str, typer.Argument(metavar="ADDRESS", help="Where `host serve` listens: tls://10.0.0.5:8786.")]
@@ -141,7 +142,12 @@ def share(
     from fairground.fleet.order import Order
     from fairground.lab import share as shares
 
-    order = Order.from_json(sys.stdin.buffer.readline())
+    try:
+        order = Order.from_json(sys.stdin.buffer.readline())
+    except ValueError:
+        raise LabError(
+            "what came on standard input is no order of a lab", "a host's worker starts this, and nobody else"
+        ) from None
     threading.Thread(target=_end_with_parent, daemon=True).start()
     answered = shares.answer(order, Places.of(os.environ), name, HostsAsked(hosts, tls)).to_json()
     sys.stdout.buffer.write(answered)

@@ -68,7 +68,7 @@ class CaseWire:
         """When the first of them came, by the clock of deadlines."""
         self._send_failed = False
         try:
-            self._socket = socket.create_connection((host, port), timeout=self._remaining_s())
+            self._socket = self._connected(host, port)
         except OSError as error:
             if refused := of_machine(error):
                 raise refused from None
@@ -157,6 +157,9 @@ class CaseWire:
         """Hang up with a reset, as a client that died."""
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._socket.close()
+
+    def _connected(self, host: str, port: int) -> socket.socket:
+        return socket.create_connection((host, port), timeout=self._remaining_s())
 
     def _encrypt(self, tls: Tls) -> None:
         """Shake hands; from here on all bytes travel by TLS."""

@@ -2,10 +2,11 @@
 
 from fairground.host.awake import keep_awake
 from fairground.host.cgroup import Limits
-from fairground.host.child import Child, Keeper, Stopped, Streams
+from fairground.host.child import Child, Keeper, Stopped
 from fairground.host.network import LOOPBACK, free_port, listens, netloc, wait_ready, wait_until_silent
 from fairground.host.process import open_descriptors
 from fairground.host.resident import Resident, listener
+from fairground.host.streams import Streams
 from fairground.host.usage import CpuClock, HostReading, Meter, Moment, RoleMeter, host_use, machine_between, stolen_us
 
 __all__ = [

@@ -19,7 +19,8 @@ from pathlib import Path
 import psutil
 
 from fairground.host.cgroup import Group
-from fairground.host.child import Child, Keeper, Streams
+from fairground.host.child import Child, Keeper
+from fairground.host.streams import Streams
 from fairground.model import LabError
 
 SESSIONS_GROUPED = Path("/proc/sys/kernel/sched_autogroup_enabled")

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from fairground.host import Child, Keeper
-from fairground.host.child import Streams
+from fairground.host.streams import Streams
 from fairground.model import LabError, MachineError, Server, foreign, storing
 
 Files = Mapping[str, tuple[bool, bytes]]

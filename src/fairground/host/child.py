@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 import psutil
 
@@ -22,7 +21,10 @@ from fairground.host.bounds import ResourceBounds
 from fairground.host.cgroup import Group, Groups, Limits
 from fairground.host.network import LOOPBACK
 from fairground.host.process import Process, below, descendants_of, is_running, look, name_of, tasks
+from fairground.host.streams import Streams
 from fairground.model import LabError, of_machine
+from fairground.model.known import KNOWN
+from fairground.model.secret import HIDDEN
 
 PR_SET_CHILD_SUBREAPER = 36
 CHANGED = ("PATH", "HOME")
@@ -31,27 +33,6 @@ NO_NAMESPACE = "as root it needs user namespaces: `./fairground doctor` says wha
 """The hint for where root can make no user namespace."""
 OPEN_FILES = 65_536
 """The most files that a child may have open, as far as the machine lets it."""
-
-
-@dataclass(frozen=True)
-class Streams:
-    """The streams of a process: descriptors or files; None is /dev/null."""
-
-    stdin: int | IO[bytes] | None = None
-    stdout: int | IO[bytes] | None = None
-    stderr: int | IO[bytes] | None = None
-
-    @classmethod
-    def into(cls, output: int | IO[bytes], stdin: int | IO[bytes] | None = None) -> Streams:
-        """Send all that it writes to one place."""
-        return cls(stdin, output, output)
-
-    def descriptors(self, null: int) -> list[int]:
-        """The three in their order; `null` is that of /dev/null."""
-        return [
-            null if stream is None else stream if isinstance(stream, int) else stream.fileno()
-            for stream in (self.stdin, self.stdout, self.stderr)
-        ]
 
 
 @dataclass(frozen=True)
@@ -121,6 +102,11 @@ class Keeper:
             self._process.wait(CLOSES_S)
         except subprocess.TimeoutExpired:
             self._lost()
+
+    def guard(self, folder: Path) -> None:
+        """Let the keeper hide the secrets that are known by now in a folder's files, should the lab be killed."""
+        if KNOWN.pattern is not None:
+            self._ask({"scrub": str(folder.resolve()), "pattern": KNOWN.pattern, "hidden": HIDDEN}, ())
 
     def _resume(self) -> None:
         """Let the keeper go on, if somebody has stopped it."""

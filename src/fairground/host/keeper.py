@@ -6,13 +6,15 @@ whatever way, SIGKILL included, the keeper kills all of its descendants and ends
 are killed by the kernel (parent-death signal) and what is left falls to the lab, which is a subreaper too.
 
 Messages are JSON packets. In: `{"id", "argv", "cwd", "env", "join", "cpus", "data_bytes", "nofile", "map_user"}` with three file
-descriptors, or `{"id", "groups"}`: cgroup folders to remove at the end, with those in them. Out: `{"id", "pid"}`,
-`{"id", "error", "number"}`, `{"exit": pid, "code": n}`.
+descriptors; `{"id", "groups"}`: cgroup folders to remove at the end, with those in them; or `{"id", "scrub", "pattern",
+"hidden"}`: a folder in whose files secrets are replaced at the end. Out: `{"id", "pid"}`, `{"id", "error", "number"}`,
+`{"exit": pid, "code": n}`.
 """
 
 import ctypes
 import json
 import os
+import re
 import resource
 import select
 import signal
@@ -37,14 +39,17 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     mine: set[int] = set()
     groups: list[str] = []
+    secrets: list[dict[str, str]] = []
     try:
-        serve(lab, wake_read, mine, groups)
+        serve(lab, wake_read, mine, groups, secrets)
     finally:
         kill_descendants()
         remove_groups(groups)
+        for one in secrets:
+            scrub(one["scrub"], one["pattern"], one["hidden"])
 
 
-def serve(lab: socket.socket, wake_read: int, mine: set[int], groups: list[str]) -> None:
+def serve(lab: socket.socket, wake_read: int, mine: set[int], groups: list[str], secrets: list[dict[str, str]]) -> None:
     """Start what the lab asks for and report what ends; return when the lab is gone."""
     while True:
         readable = select.select([lab.fileno(), wake_read], [], [])[0]
@@ -56,8 +61,9 @@ def serve(lab: socket.socket, wake_read: int, mine: set[int], groups: list[str])
             if not packet:
                 return
             message = json.loads(packet)
-            if "groups" in message:
-                groups.extend(message["groups"])
+            if "groups" in message or "scrub" in message:
+                groups.extend(message.get("groups", ()))
+                secrets.extend([message] if "scrub" in message else ())
                 reply(lab, {"id": message["id"], "pid": os.getpid()})
                 continue
             try:
@@ -217,6 +223,24 @@ def subfolders(parent: str) -> list[str]:
         return [entry.path for entry in os.scandir(parent) if entry.is_dir()]
     except OSError:
         return []
+
+
+def scrub(folder: str, pattern: str, hidden: str) -> None:
+    """Put `hidden` in place of what fits the pattern in a folder's files: a lab that was killed could not do it."""
+    known = re.compile(pattern)
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(parent, name)
+            try:
+                if os.path.islink(path) or not os.path.isfile(path):
+                    continue
+                with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
+                    text = file.read()
+                if (clean := known.sub(hidden, text)) != text:
+                    with open(path, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+                        file.write(clean)
+            except OSError:
+                continue
 
 
 if __name__ == "__main__":

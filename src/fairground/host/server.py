@@ -11,8 +11,9 @@ from urllib.parse import unquote, urlsplit
 import psutil
 
 from fairground.host.cgroup import Limits
-from fairground.host.child import Child, Keeper, Streams
+from fairground.host.child import Child, Keeper
 from fairground.host.network import wait_ready
+from fairground.host.streams import Streams
 from fairground.model import CellSettings, Finding, Server, Severity, Stack
 from fairground.model.contract import Ready, fill_names
 

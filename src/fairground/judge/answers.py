@@ -108,7 +108,7 @@ def denials(result: Result, workload: Workload) -> tuple[Finding, ...]:
     }
     if not counts:
         return ()
-    said = [sample.reason for sample in result.samples if sample.outcome == "status" and sample.status in counts]
+    said = [_shown(sample) for sample in result.samples if sample.outcome == "status" and sample.status in counts]
     words = ", ".join(f"{count:,} × status {status}" for status, count in counts.items())
     sentence = f"{sum(counts.values()):,} of {outcomes.total:,} answers had a status that the contract forbids there ({words})"
     sentence += f": {said[0]}" if said else ""
@@ -140,8 +140,7 @@ def window(result: Result, expected: Collection[int] = (), fault: bool = False) 
             Finding(
                 "no-answers",
                 Severity.REJECT,
-                f"no good answer arrived inside the window, of {result.window.total:,} requests ({outcome_words(result.window)})"
-                f"{instance(result.samples, result.window)}",
+                f"no good answer arrived inside the window, {_of_requests(result)}{instance(result.samples, result.window)}",
                 {"sent": result.window.total, "bad": result.window.bad},
             ),
         )
@@ -160,6 +159,13 @@ def window(result: Result, expected: Collection[int] = (), fault: bool = False) 
             ),
         )
     return ()
+
+
+def _of_requests(result: Result) -> str:
+    """Say what became of a window's requests. Where none could be sent, those from before it held every connection."""
+    if not result.window.total and result.in_flight_start:
+        return f"in which none was sent: {result.in_flight_start:,} from before it were still unanswered"
+    return f"of {result.window.total:,} requests ({outcome_words(result.window)})"
 
 
 def outcome_words(outcomes: Outcomes) -> str:
@@ -371,6 +377,14 @@ def together(some: Sequence[Outcomes]) -> Outcomes:
     return Outcomes(ok=sum(one.ok for one in some), status=statuses, **counts)
 
 
+def samples_of(result: Result) -> tuple[BadAnswer, ...]:
+    """The first bad answer of each kind."""
+    first = dict[tuple[str, int | None], BadAnswer]()
+    for sample in result.samples:
+        first.setdefault((sample.outcome, sample.status), sample)
+    return tuple(first.values())
+
+
 def instance(samples: Iterable[BadAnswer], outcomes: Outcomes) -> str:
     """One bad answer in words, of the kind that there is most of; empty where none was kept."""
 
@@ -381,12 +395,17 @@ def instance(samples: Iterable[BadAnswer], outcomes: Outcomes) -> str:
     kept = max(samples, key=often, default=None)
     if kept is None or not often(kept):
         return ""
-    body = "" if not kept.body else f" with the body `{foreign.line(kept.body)[:SAMPLE_LETTERS]}`"
-    return f"; for instance `{foreign.line(kept.request)[:SAMPLE_LETTERS]}`: {foreign.line(kept.reason)}{body}"
+    return f"; for instance `{foreign.line(kept.request)[:SAMPLE_LETTERS]}`: {_shown(kept)}"
 
 
 def _reason(result: Result, outcome: str) -> str:
-    return next((sample.reason for sample in result.samples if sample.outcome == outcome), "no sample was kept")
+    return next((_shown(sample) for sample in result.samples if sample.outcome == outcome), "no sample was kept")
+
+
+def _shown(sample: BadAnswer) -> str:
+    """Say what is wrong with a bad answer, and what was in it."""
+    body = "" if not sample.body else f" with the body `{foreign.line(sample.body)[:SAMPLE_LETTERS]}`"
+    return f"{foreign.line(sample.reason)}{body}"
 
 
 def _number(value: int | float | None) -> str:

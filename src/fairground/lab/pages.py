@@ -43,6 +43,11 @@ class Compared:
     modes: ArmModes | None = None
 
     @property
+    def is_measured(self) -> bool:
+        """True if there is a number to compare."""
+        return any(line.change is not None for line in self.lines)
+
+    @property
     def sentences(self) -> list[str]:
         """The sentences of the comparison, most important first."""
         first = [] if self.rejected is None else [self.rejected]

@@ -51,9 +51,12 @@ def open_record(
     infos, rules = testbed.stacks if stacks is None else stacks, thresholds.standard().values()
     head = Head(SCHEMA_VERSION, kind, "", inputs.command, time.time(), testbed.machine, testbed.versions, rules, infos, asked)
     if inputs.record is None:
-        return records.create(inputs.places.results, VERBS[kind], head)
-    records.require_same(inputs.record.head, head)
-    return inputs.record
+        record = records.create(inputs.places.results, VERBS[kind], head)
+    else:
+        records.require_same(inputs.record.head, head)
+        record = inputs.record
+    testbed.bench.keeper.guard(record.folder)
+    return record
 
 
 def record_units(record: Record[Any, Any], units: Units) -> Iterator[Event]:

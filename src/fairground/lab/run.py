@@ -41,6 +41,7 @@ def run_suite(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[E
             suite = without_own_version(suite, inputs.database_url)
             frozen = plan.of_suite(suite, servers, workloads, inputs.command, testbed.lacking)
         folder = create_folder(inputs.places.results, frozen, testbed, texts(frozen, workloads))
+        testbed.bench.keeper.guard(folder)
         with resumable(folder):
             yield from _measure(frozen, folder, stacks, workloads, testbed)
     yield from end(folder, inputs)
@@ -61,6 +62,7 @@ def resume_run(folder: Path, inputs: Inputs, budget_s: float | None = None, sink
         with prepare(inputs, cells, stacks, sink, known.machine.awake, len(cells)) as testbed:
             head = records.read_head(folder)
             records.require_same(head, replace(head, versions=testbed.versions, stacks=testbed.stacks))
+            testbed.bench.keeper.guard(folder)
             with resumable(folder):
                 yield from _measure(known.plan, folder, stacks, places.workloads(), testbed)
     yield from end(folder, inputs)

@@ -188,8 +188,8 @@ def stack_infos(stacks: Sequence[Stack], builds: Mapping[Path, BuiltServer | Una
 def versions_with(places: Places, databases: Mapping[str, str]) -> dict[str, str]:
     """Versions of the lab's own parts, and of `databases` by name."""
     engine = subprocess.run([str(places.engine), "--version"], capture_output=True, text=True, check=True).stdout.strip()
-    own = {name: version(name) for name in ("psycopg", "hdrhistogram")}
-    return {"fairground": lab_version(), "engine": engine, **databases, "Python": sys.version.split()[0], **own}
+    own = {"Python": sys.version.split()[0], "psycopg": version("psycopg")}
+    return {"fairground": lab_version(), "engine": engine, **databases, **own}
 
 
 def tools(places: Places, names: Iterable[str]) -> dict[str, Installed | None]:

@@ -31,6 +31,11 @@ class KnownSecrets:
     def __bool__(self) -> bool:
         return self._pattern is not None
 
+    @property
+    def pattern(self) -> str | None:
+        """The regular expression of all of them; None without any."""
+        return None if self._pattern is None else self._pattern.pattern
+
     def remember(self, *values: str) -> None:
         """Take these values, and their parts that are secrets by themselves, out of every text from now on."""
         fit = {part for value in values for part in _parts(value) if _is_telling(part)}

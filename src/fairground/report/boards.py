@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from fairground.model import OWN_MAJOR, Cell, CellSettings, Limit, PoolScope, Run, Trial, Verdict
+from fairground.model import OWN_MAJOR, Cell, CellSettings, Limit, PoolScope, Run, Trial, Verdict, hdr
 from fairground.report.charts.palette import STACKS_IN_COLOUR
 from fairground.report.text import seats
 from fairground.stats import comparisons, intervals
@@ -251,31 +251,18 @@ def _added(packed: tuple[str, ...]) -> Histogram:
     Histograms of one shape are added bucket by bucket; of several shapes a value may occur more than once.
     """
     import numpy
-    from hdrh.histogram import HdrHistogram
+    from numpy.typing import NDArray
 
-    heaps: dict[tuple[int, int, int], numpy.ndarray[tuple[int], numpy.dtype[numpy.int64]]] = {}
+    heaps: dict[hdr.HdrShape, NDArray[numpy.int64]] = {}
     for text in packed:
-        one = HdrHistogram.decode(text)
-        shape = (one.lowest_trackable_value, one.highest_trackable_value, one.significant_figures)
-        heap = numpy.ctypeslib.as_array(one.counts).astype(numpy.int64)
+        shape, heap = hdr.decode(text)
         heaps[shape] = heaps[shape] + heap if shape in heaps else heap
     values, counts = list[float](), list[int]()
-    for (lowest, highest, digits), heap in heaps.items():
-        places = numpy.flatnonzero(heap).tolist()
-        ends = _bucket_ends(lowest, highest, digits)
-        values += (ends[place] for place in places)
+    for shape, heap in heaps.items():
+        places, ends = numpy.flatnonzero(heap).tolist(), hdr.ends(shape)
+        values += (float(ends[place]) for place in places)
         counts += heap[places].tolist()
     return Histogram(tuple(values), tuple(counts))
-
-
-@lru_cache(maxsize=8)
-def _bucket_ends(lowest: int, highest: int, digits: int) -> tuple[float, ...]:
-    """The highest value of every bucket of a histogram of this shape, by index."""
-    from hdrh.histogram import HdrHistogram
-
-    shape = HdrHistogram(lowest, highest, digits)
-    starts = (shape.get_value_from_index(place) for place in range(shape.counts_len))
-    return tuple(float(shape.get_highest_equivalent_value(start)) for start in starts)
 
 
 def count_unanswered(trials: Iterable[Trial]) -> int:

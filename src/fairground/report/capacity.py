@@ -44,9 +44,9 @@ def sentences(found: Capacity) -> tuple[str, ...]:
 
 def _headline(found: Capacity, name: str) -> str:
     missed = found.missed_from_per_s
-    until = (
-        f", and no rate was seen to miss: {found.ended}" if missed is None else f", and missed from {words.number(missed)}/s on"
-    )
+    until = f", and no rate was seen to miss: {found.ended}"
+    if missed is not None:
+        until = f", and missed from {words.number(missed)}/s on{_why_missed(found, missed)}"
     if found.confirmed_per_s is not None:
         held = next(one for one in found.confirmations if one.rate_per_s == found.confirmed_per_s)
         return (
@@ -64,6 +64,13 @@ def _headline(found: Capacity, name: str) -> str:
         f"{name} has no confirmed capacity: the search ended at {words.number(found.found.lower)}/s for {found.objective}, and "
         f"fewer than {CONFIRMATIONS} fresh trials kept one rate ({fresh or 'none was made'}){until}"
     )
+
+
+def _why_missed(found: Capacity, rate_per_s: float) -> str:
+    """Say what the lowest rate that missed did wrong, as the end of a sentence."""
+    points = (point for point in (*found.search, *found.fresh) if point.step.rate_per_s == rate_per_s)
+    why = next((point.judgement.why for point in points if point.judgement.low is False), None)
+    return "" if not why else f" ({foreign.line(why)})"
 
 
 def _overload(found: Capacity) -> str:

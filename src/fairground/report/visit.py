@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from fairground.capacity.service.values import Closed, Visit
+from fairground.capacity.loadcurve import CurvePoint
+from fairground.capacity.service.values import Closed, Visit, kept_by_rate
 from fairground.model import Finding, Severity, foreign
 from fairground.report.capacity import MARKS, MOST_TOLD, point_row
 from fairground.report.charts import loadchart
@@ -36,9 +38,9 @@ def sentences(found: Visit) -> tuple[str, ...]:
         said.append(handshakes)
     if found.curve:
         if found.kept_per_s is None:
-            said.append(f"No rate of the load curve kept {found.objective}")
+            said.append(_nothing_kept(found))
         else:
-            above = ": the highest rate offered, so its limit is higher" if found.keeps_all else ""
+            above = ": the highest rate offered, so its limit is higher" if found.keeps_all else _missed(found.curve, "; ")
             said.append(
                 f"It kept {found.objective} up to {words.number(found.kept_per_s)} requests a second, measured once{above}"
             )
@@ -53,6 +55,28 @@ def sentences(found: Visit) -> tuple[str, ...]:
     elif found.closed:
         said.append("What limits it cannot be told from outside" + ("" if found.server else ": whose CPU it uses is not known"))
     return tuple(said)
+
+
+def _nothing_kept(found: Visit) -> str:
+    """Say that no rate kept the objective: the lowest ones missed it, or cannot be judged, which is no miss."""
+    words_of = kept_by_rate(found.curve)
+    untold = list(itertools.takewhile(lambda rate: words_of[rate] is None, words_of))
+    if not untold:
+        return f"No rate of the load curve kept {found.objective}{_missed(found.curve, ': ')}"
+    why = next(point.judgement.why for point in found.curve if point.step.rate_per_s == untold[-1])
+    if len(untold) == len(words_of):
+        return f"Whether it keeps {found.objective} cannot be told of any rate: {foreign.line(why)}"
+    upto = f"of {words.number(untold[-1])}/s" if len(untold) == 1 else f"of rates up to {words.number(untold[-1])}/s"
+    return f"No rate of the load curve kept {found.objective}; {upto} it cannot be told: {foreign.line(why)}"
+
+
+def _missed(curve: Sequence[CurvePoint], sign: str) -> str:
+    """Say why the lowest rate that missed the objective did, as the end of a sentence after a sign."""
+    rate = next((rate for rate, kept in kept_by_rate(curve).items() if kept is False), None)
+    if rate is None:
+        return ""
+    why = next(point.judgement.why for point in curve if point.step.rate_per_s == rate and point.judgement.low is False)
+    return f"{sign}at {words.number(rate)}/s {foreign.line(why)}"
 
 
 def _good(found: Visit) -> str:

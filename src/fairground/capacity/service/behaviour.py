@@ -10,10 +10,10 @@ import hashlib
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import median, mode
+from statistics import mode
 from urllib.parse import urljoin, urlsplit
 
-from fairground.capacity.service import coding, protocol
+from fairground.capacity.service import coding, protocol, timers
 from fairground.capacity.service.request import LIMITED, LONG_S, Asked, ServiceWire, ends_with_connection
 from fairground.capacity.service.values import Conduct
 from fairground.contract.encryption import HTTP_1, HTTP_2, chosen_protocol, speaks_http, speaks_tls
@@ -27,17 +27,13 @@ LEAST_REPEATS = 3
 SETTLE_S = {5: 10.0}
 """By the first digit of a status: how long a service that answers with it may take until it answers well."""
 SETTLE_USUAL_S, SETTLE_PAUSE_S = 5.0, 0.25
-PLATEAU_MS = (36.0, 52.0)
-"""A delayed acknowledgement holds an answer back for 40 ms (Linux), and little more."""
-PLATEAU_SHARE = 0.5
-
 
 ENCRYPTED = "the service speaks TLS, and was asked in plain HTTP"
 PLAIN = "the service speaks plain HTTP, and was asked by TLS"
 HINTS = {
     "connect": "start the service first, or let `try` start it: ./fairground try --url URL -- COMMAND",
     "unreachable": "check host and port of the URL, and whether the service still takes connections",
-    "timeout": "try another path of it, or look into its log",
+    "timeout": "give it longer (--timeout-ms), try another path of it, or look into its log",
     "handshake": "its log may say why; TLS 1.2 or 1.3 and HTTP/1.1 are asked for",
     "large": "try a path with a smaller answer: whole bodies are compared",
     "endless": "no client can read such an answer: look into the service's log",
@@ -106,7 +102,7 @@ def examine(asked: Asked) -> Conduct:
     good = [answer for answer in seen.answers if answer.status == status]
     bodies = {answer.body for answer in good}
     told = _statuses(asked, seen, status, place)
-    findings = [*start, *_encryption(asked, seen), told, _bodies(good), *_answered(seen), *protocol.checks(asked, status)]
+    findings = [*start, *_encryption(asked, seen), told, _bodies(good), *_answered(asked, seen), *protocol.checks(asked, status)]
     return Conduct(
         status=status,
         content_type=good[0].header("content-type"),
@@ -310,13 +306,13 @@ def _bodies(answers: Sequence[HttpAnswer]) -> Finding:
     if named is not None and not coding.is_readable(named):
         sentence = f"all bodies are the same, but come as `{foreign.line(named)}`, which is not read here: {alone}"
         return _finding("body", Severity.NOTE, sentence, **evidence)
-    if coding.content_of(first) is None:
+    if coding.is_spoiled(first):
         return _finding("body", Severity.REJECT, f"bodies come as {named}, and cannot be decompressed", **evidence)
     packed = "" if named is None else f" (as {named}: what they hold)"
     return _finding("body", Severity.NOTE, f"all bodies are the same, and are compared under load{packed}", **evidence)
 
 
-def _answered(seen: _Sequence) -> Iterator[Finding]:
+def _answered(asked: Asked, seen: _Sequence) -> Iterator[Finding]:
     """Tell what the repeated answers show: framing, kept connections, a plateau of latencies."""
     count = len(seen.answers)
     if any(ends_with_connection(answer) for answer in seen.answers):
@@ -329,29 +325,7 @@ def _answered(seen: _Sequence) -> Iterator[Finding]:
     else:
         sentence = f"{count} requests needed {seen.opened} connections: the service closes what could be kept open"
         yield _finding("keep-alive", Severity.WARN, sentence, connections=seen.opened)
-    yield _plateau(seen.took_ms, seen.rest_ms)
-
-
-def _plateau(took_ms: list[float], rest_ms: list[float]) -> Finding:
-    """Look for answers that begin at once and end 40 ms later, on connections that were used before: delayed acknowledgements.
-
-    An answer that begins after 40 ms is one that the service took so long for.
-    """
-    low, high = PLATEAU_MS
-    inside = sum(low <= ms <= high for ms in rest_ms)
-    if not took_ms:
-        return _finding("plateau", Severity.NOTE, "no connection was used twice, so no plateau of 40 ms can be seen")
-    if inside >= PLATEAU_SHARE * len(took_ms):
-        return _finding(
-            "plateau",
-            Severity.WARN,
-            f"{inside} of {len(took_ms)} answers on kept connections began, and ended about 40 ms later: the mark of a delayed"
-            " acknowledgement, which an answer in two parts without TCP_NODELAY brings about",
-            inside=inside,
-            median_ms=median(took_ms),
-        )
-    words = f"no plateau at 40 ms: the median on a kept connection is {median(took_ms):,.2f} ms"
-    return _finding("plateau", Severity.NOTE, words, median_ms=median(took_ms))
+    yield timers.check(asked, seen.took_ms, seen.rest_ms)
 
 
 def _finding(id: str, severity: Severity, sentence: str, **evidence: int | float | str | None) -> Finding:

@@ -7,6 +7,8 @@ import zlib
 from fairground.contract.wire import MOST_BODY_BYTES, HttpAnswer
 
 GZIP, DEFLATE = ("gzip", "x-gzip"), ("deflate",)
+OF_THE_ENGINE = ("br", "zstd")
+"""Those that the load engine reads, and this process does not: here they are known by their bytes."""
 ANY_FRAME, BARE = 47, -15
 """zlib's words for a stream with the frame of gzip or zlib, and for one without any."""
 
@@ -18,16 +20,21 @@ def name_of(answer: HttpAnswer) -> str | None:
 
 
 def is_readable(named: str) -> bool:
-    """True if a body of this coding can be read here and by the load engine."""
-    return named in (*GZIP, *DEFLATE)
+    """True if a body of this coding can be read by the load engine."""
+    return named in (*GZIP, *DEFLATE, *OF_THE_ENGINE)
+
+
+def is_spoiled(answer: HttpAnswer) -> bool:
+    """True if a body is not what its coding says, as far as that can be read here."""
+    return name_of(answer) in (*GZIP, *DEFLATE) and content_of(answer) is None
 
 
 def content_of(answer: HttpAnswer) -> bytes | None:
-    """The content of a body; None where it cannot be read, or is longer than bodies may be."""
+    """The content of a body; None where it cannot be read here, or is longer than bodies may be."""
     named = name_of(answer)
     if named is None:
         return answer.body
-    if not is_readable(named):
+    if named not in (*GZIP, *DEFLATE):
         return None
     whole = _inflated(answer.body, ANY_FRAME)
     return _inflated(answer.body, BARE) if whole is None and named in DEFLATE else whole

@@ -19,14 +19,13 @@ from fairground.capacity.service import failures
 from fairground.capacity.service.parts import Ahead, ServicePart, Unit
 from fairground.capacity.service.request import Asked
 from fairground.capacity.service.values import OPEN_CONNECTIONS, Closed, Conduct, LoadTally, doubtful, most_connections
-from fairground.judge import thresholds, validity
+from fairground.judge import answers, thresholds, validity
 from fairground.judge.validity import TrialFacts
 from fairground.measure.arm import ArmWindow
 from fairground.measure.schedule import Rates, Whole
 from fairground.measure.session import ArmSession
 from fairground.model import (
     Audit,
-    BadAnswer,
     Cell,
     CellSettings,
     Expectation,
@@ -170,13 +169,11 @@ def is_warming(looks: Sequence[float]) -> bool:
 
 def tally(measured: ArmWindow, name: str) -> LoadTally:
     """Count the outcomes of all requests of a load."""
-    result, first = measured.whole, dict[tuple[str, int | None], BadAnswer]()
-    for sample in result.samples:
-        first.setdefault((sample.outcome, sample.status), sample)
+    result = measured.whole
     return LoadTally(
         load=name,
         outcomes=result.life or result.window,
-        samples=tuple(first.values()),
+        samples=answers.samples_of(result),
         compared=result.compared,
         closed=result.closed,
         dropped=result.dropped,
