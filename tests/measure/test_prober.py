@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import random
 import re
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
+
+import pytest
 
 from builders.contracts import SEEDS
 from fairground.host import free_port
 from fairground.inputs import workload_files
 from fairground.measure import prober
+from fairground.model import Written
 from fairground.postgres import Database
 
 PROBED = [one for one in workload_files.load_workloads(SEEDS) if one.audit.writes]
@@ -104,3 +112,59 @@ def test_a_probe_names_its_own_rows_and_looks_at_one() -> None:
     slots = probing.probes[0].slots
     assert [slots["from"], slots["to"]] == made and 1 <= slots["amount"] <= 10
     assert [values for statement, values in rows.asked if statement.startswith(b"SELECT credits")][:1] == [[slots["from"]]]
+
+
+class Ledger(Rows):
+    """A database that says whether it has what an answer says: `there`, from the second look on."""
+
+    def __init__(self, there: bool) -> None:
+        super().__init__()
+        self._there, self._looks = there, 0
+
+    def fetchall(self) -> list[tuple[bool]]:
+        self._looks += 1
+        return [(self._there and self._looks > 1,)]
+
+
+@contextmanager
+def answering(body: bytes) -> Iterator[int]:
+    """A server on loopback that gives this JSON to whatever it is asked: its port."""
+
+    class Always(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Always) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_what_an_answer_says_is_looked_for(there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The statement gets the answer, keys in lower case, until it is true: what comes late is late, and what never comes is lost."""
+    monkeypatch.setattr(prober, "PATIENCE_S", 0.3)
+    (workload,) = (one for one in PROBED if one.id == "tx")
+    written = replace(workload.audit, written=Written(holds="SELECT :answer->>'colour' = 'red'"))
+    asking = replace(workload, method="GET", path="/paint", audit=written)
+    rows, patience_s = Ledger(there), time.monotonic() + 10
+    with answering(b'{"Colour":"red"}') as port:
+        probing = prober.Prober(asking, ("127.0.0.1", port), cast(Database, rows), lambda: True, True)
+        while not probing.probes and time.monotonic() < patience_s:
+            time.sleep(0.01)
+        probing.stop()
+    found = probing.probes[0]
+    assert found.acknowledged and (found.late_ms is not None and found.late_ms > 0 if there else found.late_ms is None)
+    said = [values for statement, values in rows.asked if b"jsonb" in statement]
+    assert said and {str(values) for values in said} == {str({"answer": '{"colour": "red"}'})}

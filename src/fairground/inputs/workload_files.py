@@ -90,10 +90,13 @@ def _workload(path: Path, contract: Contract) -> Workload:
     _check_answer(source, file)
     _check_audit(source, file)
     edges.check(source, file.edge, _slots(file.request))
+    audit = file.audit
+    if audit.written is not None:
+        audit = replace(audit, written=replace(audit.written, holds=contract.statement(audit.written.holds)))
     return Workload(
         contract.qualify(path.stem), file.title, file.why.strip(), file.request.method, file.request.path,
         tuple(file.request.headers.items()), file.request.body, file.expect,
-        file.ledger, file.audit, file.limit, file.limited_by_locks, file.errors_expected,
+        file.ledger, audit, file.limit, file.limited_by_locks, file.errors_expected,
         file.edge, contract, None if file.twin is None else contract.qualify(file.twin), file.fixed_rows,
         events.check_events(source, file.events),
     )  # fmt: skip
@@ -174,6 +177,11 @@ def _check_audit(source: Source, file: _WorkloadFile) -> None:
 
 
 def _check_written(source: Source, written: Written, slots: tuple[str, ...]) -> None:
+    if bool(written.holds) == bool(written.sql):
+        hint = "give it `slot` and `sql`, or `holds` where the answer says what was written"
+        raise source.error(("audit", "written"), "`audit.written` is unclear in", hint)
+    if written.holds:
+        return
     named: list[tuple[Location, str]] = [(("audit", "written"), written.slot)]
     if (own := written.own) is not None:
         named += [(("audit", "written", "own"), slot) for slot in own.slots]

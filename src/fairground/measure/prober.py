@@ -14,8 +14,9 @@ from typing import Any
 
 import psycopg
 
+from fairground.contract import expected
 from fairground.contract.case import Request
-from fairground.contract.wire import CaseWire, Trouble
+from fairground.contract.wire import CaseWire, HttpAnswer, Trouble
 from fairground.judge.written import Probe
 from fairground.model import OwnRows, Workload
 from fairground.postgres import Database
@@ -54,6 +55,7 @@ class Prober:
         self._chance = random.SystemRandom()
         self._own = self._make_rows(self._written.own) if self._written is not None and self._written.own is not None else {}
         self._wire: CaseWire | None = None
+        self._answer: HttpAnswer | None = None
         self.probes: list[Probe] = []
         self._thread = threading.Thread(target=self._run, name="prober", daemon=True)
         self._thread.start()
@@ -96,7 +98,7 @@ class Prober:
         late_ms: float | None = 0.0
         flushed: object = None
         try:
-            is_there = self._written is None or self._value(connection, slots) != before
+            is_there = self._is_there(connection, slots, before)
             # Its commit was logged after `logged`, so that it is on the disk only if the log is there beyond that.
             flushed = None if logged is None else _first(connection, FLUSHED, [logged])
             while acknowledged and not is_there:
@@ -105,23 +107,35 @@ class Prober:
                     late_ms = None
                     break
                 time.sleep(LOOK_EVERY_S)
-                is_there = self._value(connection, slots) != before
+                is_there = self._is_there(connection, slots, before)
         finally:
             self.probes.append(Probe(slots, acknowledged, late_ms, None if flushed is None else not flushed, answered_us))
 
+    def _is_there(self, connection: psycopg.Connection[Any], slots: dict[str, int], before: object) -> bool:
+        """Tell whether the database has what was acknowledged: a value that is not the one `before`, or what the answer says."""
+        if self._written is None or not self._written.holds:
+            return self._written is None or self._value(connection, slots) != before
+
+        def ask(statement: str, values: Mapping[str, object] | None = None, /) -> list[tuple[Any, ...]]:
+            return connection.execute(statement.encode(), values).fetchall()
+
+        answer = self._answer
+        return answer is None or expected.disproof(answer, self._written.holds, ask, slots, any_case=True) is None
+
     def _value(self, connection: psycopg.Connection[Any], slots: dict[str, int]) -> object:
-        if self._written is None:
+        if self._written is None or self._written.holds:
             return None
         return connection.execute(self._written.sql.encode(), [slots[self._written.slot]]).fetchone()
 
     def _ask(self, request: Request) -> bool | None:
         """Send a request; True if the server acknowledged it, None where nobody knows what it did with it."""
         try:
+            self._answer = None
             deadline_s = time.monotonic() + PATIENCE_S * 5
             self._wire = self._wire or CaseWire(*self._address, deadline_s)
             self._wire.until(deadline_s)
             self._wire.send(request.encode(*self._address))
-            answer = self._wire.answer(request.method)
+            answer = self._answer = self._wire.answer(request.method)
         except Trouble as trouble:
             self._hang_up()
             return False if trouble.unconnected else None

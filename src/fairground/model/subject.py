@@ -204,15 +204,16 @@ class OwnRows:
 class Written:
     """The place where one request's write is seen.
 
-    `sql` has a single value, `%s` in it being what the request has in its `slot`.
+    `sql` has a single value, `%s` in it being what the request has in its `slot`. Few requests of a load may have the same value
+    there: another's write is taken for the one that is looked for.
 
-
-    Few requests of a load may have the same value there: another's write is taken for the one that is looked for.
+    Where the answer says what was written, `holds` is a statement that is true once it is there: `:answer` in it is that answer.
     """
 
-    slot: str
-    sql: str
+    slot: str = ""
+    sql: str = ""
     own: OwnRows | None = None
+    holds: str = ""
 
 
 @dataclass(frozen=True)
