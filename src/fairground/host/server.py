@@ -16,6 +16,10 @@ from fairground.host.streams import Streams
 from fairground.model import CellSettings, Finding, Severity, Stack
 
 
+OTHERS = "contract/README.md says what a server answers, and `./fairground try URL` measures one that answers otherwise"
+"""What to do with a server that is up, and does not know the contract."""
+
+
 def environment(
     inherited: Mapping[str, str], stack: Stack, settings: CellSettings, host: str, port: int, database_url: str
 ) -> dict[str, str]:
@@ -51,7 +55,8 @@ def start(keeper: Keeper, stack: Stack, settings: CellSettings, host: str, port:
 
 def wait(child: Child, host: str, port: int, timeout_s: float = 30.0) -> str | None:
     """Wait until `GET /ready` answers 204; None then, else one phrase on why it did not."""
-    return wait_ready(host, port, "/ready", 204, timeout_s, lambda: child.exit_code() is None)
+    problem = wait_ready(host, port, "/ready", 204, timeout_s, lambda: child.exit_code() is None)
+    return problem if problem is None or "instead of" not in problem else f"{problem}; {OTHERS}"
 
 
 def exposure_of(host: str, port: int, pids: Collection[int] = ()) -> Finding | None:
