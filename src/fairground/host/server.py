@@ -15,7 +15,6 @@ from fairground.host.network import wait_ready
 from fairground.host.streams import Streams
 from fairground.model import CellSettings, Finding, Severity, Stack
 
-
 OTHERS = "contract/README.md says what a server answers, and `./fairground try URL` measures one that answers otherwise"
 """What to do with a server that is up, and does not know the contract."""
 
