@@ -18,8 +18,6 @@ from fairground.model import CellSettings, Finding, Server, Severity, Stack
 from fairground.model.contract import Ready, fill_names
 
 OTHERS = "docs/contracts.md has what a contract asks, and `./fairground try URL` measures a server without one"
-    "its contract says what a server answers (docs/contracts.md), and `./fairground try URL` measures one that answers otherwise"
-)
 """What to do with a server that is up, and does not know the contract."""
 
 
