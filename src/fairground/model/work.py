@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-
 WRITES = ("inserted", "updated", "deleted")
 """The ways in which rows of a table are written, as `TableWork` counts them. One that is rolled back is counted, too."""
 
