@@ -10,7 +10,18 @@ import pytest
 from builders.contracts import SEEDS
 from fairground.inputs import workload_files
 from fairground.judge import statements, thresholds
-from fairground.model import AuditLine, DatabaseUse, DatabaseWork, Finding, Outcomes, Result, Severity, StatementWork, TableWork
+from fairground.model import (
+    AuditLine,
+    DatabaseUse,
+    DatabaseWork,
+    Finding,
+    Outcomes,
+    Result,
+    Severity,
+    StatementWork,
+    TableNeed,
+    TableWork,
+)
 
 WORKLOADS = {workload.id: workload for workload in workload_files.load_workloads(SEEDS)}
 RULES = thresholds.standard().rules
@@ -368,3 +379,21 @@ def test_far_more_rows_than_requests_need(rows: int, holds: bool) -> None:
     """A table's rows have a bound on both sides where a workload says how many an answer reads."""
     told = line("users", use({}, work=DatabaseWork({"users": TableWork(GOOD, rows)})), "rows-users")
     assert told is not None and told.holds is holds
+
+
+@pytest.mark.parametrize(("updated", "holds"), [(19 * GOOD, True), (19 * GOOD - 1, False), (90 * GOOD, False)])
+def test_rows_that_are_written_are_held_against_the_answers(updated: int, holds: bool) -> None:
+    """An answer that writes nineteen rows leaves as many counted, and four times as many pay for something else."""
+    need = TableNeed(scans=0, updated=19)
+    asked = replace(WORKLOADS["tx"], audit=replace(WORKLOADS["tx"].audit, tables={"t": need}, functions={}, statements=()))
+    work = DatabaseWork({"t": TableWork(0, 0, None, 0, updated)})
+    found = {one.id: one for one in statements.lines(asked, RESULT, use({}, work=work), RULES)}
+    assert found["updated-t"].found == updated and found["updated-t"].holds is holds
+
+
+@pytest.mark.parametrize(("most", "holds"), [(None, False), (41.0, True)])
+def test_an_answer_may_make_as_many_commits_as_its_workload_says(most: float | None, holds: bool) -> None:
+    """An honest server that commits each of twenty rows by itself makes more commits than it needs, and is told apart from a payer."""
+    asked = replace(WORKLOADS["tx"], audit=replace(WORKLOADS["tx"].audit, most_commits_per_answer=most))
+    found = {one.id: one for one in statements.lines(asked, RESULT, use({}, commits=21 * GOOD), RULES)}
+    assert found["commits-most"].holds is holds
