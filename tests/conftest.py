@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from builders.contracts import SEEDS
 from fairground import postgres
@@ -22,6 +23,8 @@ from fairground.postgres import Database
 from workers import Workers, starts_something
 
 SCALE = 1
+settings.register_profile("no test asks how fast the machine is", deadline=None)
+settings.load_profile("no test asks how fast the machine is")
 
 
 def pytest_configure(config: pytest.Config) -> None:

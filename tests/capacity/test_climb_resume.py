@@ -122,3 +122,15 @@ def test_what_failed_is_said_with_one_of_it(made: Callable[..., tuple[Climb, lis
     assert said is not None and said.endswith("timeout; for instance `GET /ping`: no whole answer within 2000 ms"), said
     kept = [part for part in parts if part.phase is Phase.SEARCH and part not in missed]
     assert kept and all(part.samples == () for part in kept)
+
+
+def test_what_failed_in_a_spoiled_step_is_nobodys(made: Callable[..., tuple[Climb, list[float]]]) -> None:
+    """Requests that the end of the database cost are not said of the server; those of its own are."""
+    climb, _ = made()
+    parts = list(climb.run())
+    spoiled = [
+        replace(part, points=tuple(replace(one, judgement=StepJudgement(StepWord.VOID, "it crashed")) for one in part.points))
+        for part in parts
+    ]
+    assert made(parts)[0].found.failed is not None
+    assert made(spoiled)[0].found.failed is None and made(spoiled)[0].found.samples == ()

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any, cast
 
 import psutil
 import pytest
@@ -209,8 +210,8 @@ def test_ready_once_the_status_is_right() -> None:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (b"HTTP/1.1 500 No\r\n\r\n", "GET /ready: status 500, "),
-        (b"HTTP/1.1 200 OK\r\n\r\n", "GET /ready: status 200, "),
+        (b"HTTP/1.1 500 No\r\n\r\n", "GET /ready: status 500 instead of 204, "),
+        (b"HTTP/1.1 200 OK\r\n\r\n", "GET /ready: status 200 instead of 204, "),
         (b"SSH-2.0-other\r\n", "GET /ready: an answer that is not HTTP, "),
         (b"", "GET /ready: an answer that is not HTTP, "),
     ],
@@ -220,6 +221,15 @@ def test_not_ready_says_what_came(answer: bytes, said: str) -> None:
     with answering(answer) as port:
         problem = ready(port, timeout_s=0.3)
     assert problem is not None and problem.startswith(said) and problem.endswith(" tries")
+
+
+@pytest.mark.parametrize(("answer", "knows"), [(b"HTTP/1.1 404 No\r\n\r\n", True), (b"SSH-2.0-other\r\n", False)])
+def test_a_server_without_the_contract_is_told_of_try(answer: bytes, knows: bool) -> None:
+    """Who answers HTTP, and another status, may be measured without a contract; what speaks something else may not."""
+    with answering(answer) as port:
+        child = cast(Any, SimpleNamespace(exit_code=lambda: None))
+        problem = server.wait(child, SEEDS.ready, HOST, port, 0.3)
+    assert problem is not None and ("./fairground try URL" in problem) is knows
 
 
 def test_not_ready_when_nobody_listens() -> None:

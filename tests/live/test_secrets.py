@@ -159,7 +159,7 @@ NOTHING_THERE = (
     ("serve", "--host", "http://me:{}@127.0.0.1"),
     ("serve", "--servers", "postgres://lab:{}@h/x"),
     ("new", "mine", "--from", "postgresql://lab:{}@h/x"),
-    ("new", "password={}", "--from", "go-nethttp"),
+    ("new", "password={}", "--from", "nobody"),
     ("init", "mine", "--from", "https://{}@h/x", "--name", "api_key={}"),
     ("clean", "--results", "token={}"),
     ("clean", "token={}"),

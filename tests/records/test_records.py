@@ -153,6 +153,9 @@ def test_records_of_all_kinds_are_listed_and_found(tmp_path: Path) -> None:
     assert records.find(tmp_path, "2026-11-20-1127") == run == records.find(tmp_path, str(run))
     assert records.find(tmp_path, "2026-11-20-1128-t") == made[RecordKind.TRY].folder
     assert records.find_run(tmp_path, "latest") == run
+    name = made[RecordKind.TRY].folder.name
+    with pytest.raises(LabError, match=f"`{name}` is a try, and a run is asked for"):
+        records.find_run(tmp_path, name)
     with pytest.raises(LabError, match="there is no capacity `other`"):
         records.find(tmp_path, "other", RecordKind.CAPACITY)
     with pytest.raises(LabError, match="is a try and not a run"):

@@ -398,7 +398,9 @@ pub fn find(reader: &mut Reader, path: &[String]) -> Result<Option<Range<usize>>
             while let Some(key) = reader.key(&mut is_first)? {
                 match key.is(part.as_bytes()) {
                     true => found = find(reader, rest)?,
-                    false => drop(reader.skip()?),
+                    false => {
+                        reader.skip()?;
+                    }
                 }
             }
         }
@@ -408,7 +410,9 @@ pub fn find(reader: &mut Reader, path: &[String]) -> Result<Option<Range<usize>>
             while reader.item(&mut is_first)? {
                 match place == Some(index) {
                     true => found = find(reader, rest)?,
-                    false => drop(reader.skip()?),
+                    false => {
+                        reader.skip()?;
+                    }
                 }
                 index += 1;
             }

@@ -172,7 +172,9 @@ impl<'a> Judge<'a> {
                     let found = self.value(rule)?;
                     wrong = found.map(|found| found.within(&count.to_string()));
                 }
-                _ => drop(self.reader.skip()?),
+                _ => {
+                    self.reader.skip()?;
+                }
             }
             count += 1;
         }

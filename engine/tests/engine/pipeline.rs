@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{Deed, answer, plan, run, serve};
+use crate::support::{Deed, answer, plan, run, serve, start};
 
 /// A mix of GET and HEAD in batches of 16, whose answers name the number that was sent.
 fn batches(address: std::net::SocketAddr) -> Value {
@@ -142,6 +142,30 @@ fn garbage_ends_its_batch() {
     let counts =
         ["malformed", "reset"].map(|name| finished.number(&format!("/life/outcomes/{name}")));
     assert_eq!(counts, [1, 10]);
+}
+
+/// A hold waits for whole batches, and the next turn begins with new ones.
+#[test]
+fn a_hold_waits_for_whole_batches() {
+    let server = serve(|_, line| Deed::Answer(right(line)));
+    let mut plan = batches(server.address);
+    plan["load"]["window_s"] = json!(60);
+    let mut running = start(&plan);
+    running.wait_for("window");
+    let mut told = 0;
+    for _ in 0..2 {
+        std::thread::sleep(Duration::from_millis(60));
+        running.tell("hold");
+        let event = running.wait_for("held");
+        assert_eq!(event["ok"], server.requests());
+        let ok = event["ok"].as_u64().unwrap();
+        assert!(ok > told && ok.is_multiple_of(16), "{event}");
+        told = ok;
+        running.tell("go");
+    }
+    running.tell("stop");
+    let finished = running.finish();
+    assert_eq!(finished.number("/life/outcomes/ok"), server.requests());
 }
 
 /// A batch that is no closed loop over kept connections is refused.

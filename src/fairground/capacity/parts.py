@@ -111,10 +111,15 @@ def capacity(stack: str, workload: str, objective: Objective, goal: Goal, parts:
         curve=points[Phase.CURVE],
         rejected=None if rejected is None else rejected.sentence,
         notes=_notes(parts),
-        samples=tuple(sample for part in parts if part.phase is not Phase.OVERLOAD for sample in part.samples),
+        samples=tuple(sample for part in parts if _tells(part) for sample in part.samples),
         spent_s=parts[-1].spent_s if parts else 0.0,
     )
     return _with_overload(found, parts)
+
+
+def _tells(part: CapacityPart) -> bool:
+    """True if what failed in a part may be the server's doing, and no overload was meant."""
+    return part.phase is not Phase.OVERLOAD and any(point.judgement.word is not StepWord.VOID for point in part.points)
 
 
 def _with_overload(found: Capacity, parts: Sequence[CapacityPart]) -> Capacity:

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from fairground.capacity.loadcurve import CurvePoint, Overload, knee
+from fairground.capacity.loadcurve import CurvePoint, Overload, StepWord, knee
 from fairground.judge import answers
 from fairground.model import BadAnswer, Finding, Second
 
@@ -209,9 +209,10 @@ class Capacity:
     def failed(self) -> str | None:
         """The words on requests of search, fresh trials and curve without a good answer, and one of them; None without any.
 
-        What was never sent is not among them.
+        What was never sent is not among them, nor what the machine or the database spoiled: that was no server's doing.
         """
-        steps = [point.step for point in (*self.search, *self.fresh, *self.curve)]
+        points = (*self.search, *self.fresh, *self.curve)
+        steps = [point.step for point in points if point.judgement.word is not StepWord.VOID]
         total = answers.together([replace(step.outcomes, unsent=None) for step in steps])
         if not total.not_ok:
             return None

@@ -116,9 +116,9 @@ def _asked(given: Given) -> TryAsked:
     text, command = _address(given["what"] or [], given["url"])
     url = _whole(text, "https" if given["insecure"] or given["ca"] is not None else "http")
     threads = numbers.positive("--threads", given["threads"])
-    most = 1 if given["no_load"] else max(CONNECTIONS)
-    fewer = "let the shell open more files (ulimit -n 4096), or make only the checks: --no-load"
-    setup.check_amounts(Load(most, threads=threads), CellSettings(), fewer)
+    if not given["no_load"]:
+        fewer = "let the shell open more files (ulimit -n 4096), or make only the checks: --no-load"
+        setup.check_amounts(Load(max(CONNECTIONS), threads=threads), CellSettings(), fewer)
     return TryAsked(
         url,
         given["method"],

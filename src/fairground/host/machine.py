@@ -59,7 +59,7 @@ class MachineCheck:
 def most_connections() -> int:
     """The most connections that one process can open to one address: each takes a local port and an open file."""
     low, high = (int(part) for part in (_read("/proc/sys/net/ipv4/ip_local_port_range") or "32768 60999").split())
-    return min(high - low + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[1] - FILES_OF_ITS_OWN)
+    return max(0, min(high - low + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[1] - FILES_OF_ITS_OWN))
 
 
 def fingerprint(awake: bool = False) -> Machine:

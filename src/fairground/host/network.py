@@ -103,7 +103,7 @@ def wait_ready(host: str, port: int, path: str, status: int, timeout_s: float, a
             answered = _status(host, port, path)
             if answered == status:
                 return None
-            last = f"status {answered}"
+            last = f"status {answered} instead of {status}"
         except OSError as error:
             last, refused = (error.strerror or str(error)).lower(), of_machine(error)
         except ValueError:

@@ -17,6 +17,9 @@ from fairground.host.streams import Streams
 from fairground.model import CellSettings, Finding, Server, Severity, Stack
 from fairground.model.contract import Ready, fill_names
 
+OTHERS = "docs/contracts.md has what a contract asks, and `./fairground try URL` measures a server without one"
+"""What to do with a server that is up, and does not know the contract."""
+
 
 def values_of(settings: CellSettings, host: str, port: int, database_url: str) -> dict[str, str]:
     """The values that a server can be told, by the names that contracts have for them (`model.contract.TOLD`)."""
@@ -70,7 +73,8 @@ def ready_of(server: Server) -> Ready:
 
 def wait(child: Child, ready: Ready, host: str, port: int, timeout_s: float = 30.0) -> str | None:
     """Wait until a server answers that it is `ready`; None then, else one phrase on why it did not."""
-    return wait_ready(host, port, ready.path, ready.status, timeout_s, lambda: child.exit_code() is None)
+    problem = wait_ready(host, port, ready.path, ready.status, timeout_s, lambda: child.exit_code() is None)
+    return problem if problem is None or "instead of" not in problem else f"{problem}; {OTHERS}"
 
 
 def exposure_of(host: str, port: int, pids: Collection[int] = ()) -> Finding | None:

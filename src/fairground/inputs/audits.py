@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import re
 
 from fairground.model import Audit
@@ -18,8 +19,13 @@ def check_needs(source: Source, audit: Audit) -> None:
     if audit.statements_per_answer <= 0:
         hint = "write how many statements one answer needs"
         raise source.error(("audit", "statements_per_answer"), "`audit.statements_per_answer` is not above 0 in", hint)
+    most = audit.most_commits_per_answer
+    if most is not None and most < max(audit.commits_per_answer, 1):
+        hint = "write the most commits that an honest answer makes, or leave it out"
+        place = ("audit", "most_commits_per_answer")
+        raise source.error(place, "`audit.most_commits_per_answer` is below what one answer needs in", hint)
     numbers = [(("audit", "functions", name), name, calls) for name, calls in audit.functions.items()]
-    numbers += [(("audit", "tables", name), name, min(need.scans, need.rows)) for name, need in audit.tables.items()]
+    numbers += [(("audit", "tables", name), name, min(dataclasses.astuple(need))) for name, need in audit.tables.items()]
     for location, name, least in numbers:
         if not DATABASE_NAME.fullmatch(name):
             problem = f"`{name}` is not a valid name for `{location_text(location[:2])}` of"

@@ -27,6 +27,7 @@ from fairground.model import (
     TableNeed,
     Workload,
 )
+from fairground.model.work import WRITES, TableWork
 from fairground.stats.intervals import share_interval
 
 DECLARED = "declared"
@@ -224,11 +225,11 @@ def _most_commits(workload: Workload, database: DatabaseUse, life: Outcomes, rul
 
     Pings, resets and connecting are allowed for, and so is a statement that reads a table: a query for each row is honest.
     """
-    each = workload.audit.commits_per_answer
+    each = workload.audit.most_commits_per_answer or rules.paid_most * workload.audit.commits_per_answer
     if each and database.commits is not None:
         scans = sum(table.scans for table in database.work.tables.values()) if database.work is not None else 0
-        most = math.ceil(rules.paid_most * each * life.total) + rules.paid_free * (1 + (database.sessions or 0)) + scans
-        sentence = f"at most {rules.paid_most * each:g} commits for each request, {rules.paid_free} for each connection"
+        most = math.ceil(each * life.total) + rules.paid_free * (1 + (database.sessions or 0)) + scans
+        sentence = f"at most {each:g} commits for each request, {rules.paid_free} for each connection"
         sentence += ", and one for each scan of a table"
         yield AuditLine("commits-most", sentence, database.commits, 0, most)
 
@@ -243,6 +244,19 @@ def _table_lines(workload: Workload, work: DatabaseWork, life: Outcomes, good: i
             most = math.ceil(many * (life.total + rules.paid_free))
             sentence = f"at least {need.rows:g} rows of `{name}` read for each good answer, and at most {many:g} for each request"
             yield AuditLine(f"rows-{name}", sentence, table.rows if table else None, math.floor(good * need.rows), most)
+        for way in WRITES:
+            if (needed := float(getattr(need, way))) > 0:
+                yield _written_line(name, way, needed, table, life, good, rules)
+
+
+def _written_line(
+    name: str, way: str, needed: float, table: TableWork | None, life: Outcomes, good: int, rules: Rules
+) -> AuditLine:
+    """The line on rows that were written in one of the ways. What was rolled back is counted by the database, too."""
+    many = rules.paid_most * needed
+    sentence = f"at least {needed:g} rows of `{name}` {way} for each good answer, and at most {many:g} for each request"
+    most = math.ceil(many * (life.total + rules.paid_free))
+    return AuditLine(f"{way}-{name}", sentence, getattr(table, way) if table else None, math.floor(good * needed), most)
 
 
 def _returned_lines(workload: Workload, work: DatabaseWork | None, good: int) -> Iterable[AuditLine]:

@@ -151,7 +151,8 @@ def check_amounts(load: Load, settings: CellSettings, fewer: str | None = None) 
     if load.most_connections > connections:
         why = f"this machine has ports and open files for {connections:,}"
         raise LabError(
-            f"{load.most_connections:,} connections are more than can be opened: {why}", fewer or f"--connections {connections}"
+            f"{load.most_connections:,} connections are more than can be opened: {why}",
+            fewer or (f"--connections {connections}" if connections else "ulimit -n 4096"),
         )
     if load.threads > cores * THREADS_PER_CORE:
         why = f"it has {cores} core{'s' if cores > 1 else ''}"

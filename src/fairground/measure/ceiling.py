@@ -65,6 +65,8 @@ def measure(
     cell = Cell("the machine", workload.id, Topology(), replace(short, warmup_min_s=WARMUP_S), settings)
     if workload.limit_sql is not None:
         return _by_pgbench(bench, folder, PgbenchArm("pgbench", cell, workload, 1, workload.limit_sql), clients)
+    if workload.uses_database:  # a responder that asks no database is no ceiling of one that does
+        raise LabError(f"`{workload.id}` says no statements for pgbench (`limit`), so that nothing is known of its ceiling")
     asked = replace(workload, expect=Expectation(200, None, None, 1), ledger=(), edges=())
     arm = NullArm("null-responder", cell, asked, 1, len(settings.cores_of("server") or range(bench.cores)))
     (window,) = _windows(bench, folder, arm, WholeWindows((Whole(arm.label, cell.load, arm.seed),)), least=1)

@@ -180,11 +180,14 @@ class LedgerCheck:
 
 @dataclass(frozen=True)
 class TableNeed:
-    """The scans and rows of a table that one good answer needs."""
+    """The scans of a table that one good answer needs, and the rows that it reads and writes."""
 
     scans: float
     rows: float = 0.0
     """Rows read; 0: the planner's choice of scan decides how many."""
+    inserted: float = 0.0
+    updated: float = 0.0
+    deleted: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -238,6 +241,8 @@ class Audit:
     ledgers: tuple[LedgerCheck, ...] = ()
     statements: tuple[str, ...] = ()
     """What one answer asks the database, each in all forms that servers send it in; how constants are given is no difference."""
+    most_commits_per_answer: float | None = None
+    """The most commits that an honest answer makes; None: a few times as many as it needs."""
     statements_per_answer: float = 1.0
     """How many of them one answer needs; more than 1 needs a transaction around them."""
     tables: Mapping[str, TableNeed] = field(default_factory=dict)
@@ -287,4 +292,4 @@ class Workload:
 
     @property
     def uses_database(self) -> bool:
-        return self.audit.commits_per_answer > 0
+        return bool(self.audit.commits_per_answer or self.audit.statements or self.audit.tables)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+WRITES = ("inserted", "updated", "deleted")
+"""The ways in which rows of a table are written, as `TableWork` counts them. One that is rolled back is counted, too."""
+
 
 @dataclass(frozen=True)
 class TableWork:
@@ -16,12 +19,16 @@ class TableWork:
     """Rows that they read."""
     sequential_rows: int | None = None
     """Those of them that sequential scans read; None: nobody told them apart."""
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
 
     def since(self, before: TableWork) -> TableWork:
         """The work that was done after `before`."""
         sequential = (self.sequential_rows, before.sequential_rows)
         known = None if sequential[0] is None or sequential[1] is None else sequential[0] - sequential[1]
-        return TableWork(self.scans - before.scans, self.rows - before.rows, known)
+        written = (getattr(self, kind) - getattr(before, kind) for kind in WRITES)
+        return TableWork(self.scans - before.scans, self.rows - before.rows, known, *written)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from fairground.postgres.names import TRIAL_DATABASES
 
 TABLES = (
     "SELECT relname, coalesce(seq_scan, 0) + coalesce(idx_scan, 0), coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0),"
-    " coalesce(seq_tup_read, 0) FROM pg_stat_user_tables WHERE %(numbers)s::oid[] IS NULL OR relid = ANY(%(numbers)s::oid[])"
+    " coalesce(seq_tup_read, 0), n_tup_ins, n_tup_upd, n_tup_del FROM pg_stat_user_tables"
+    " WHERE %(numbers)s::oid[] IS NULL OR relid = ANY(%(numbers)s::oid[])"
 )
 NUMBERS = "SELECT coalesce(array_agg(relid::bigint), '{}') FROM pg_stat_user_tables"
 FUNCTIONS = "SELECT funcname, sum(calls)::bigint FROM pg_stat_user_functions GROUP BY funcname"

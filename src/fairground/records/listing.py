@@ -34,7 +34,15 @@ def find(results: Path, text: str, kind: RecordKind | None = None) -> Path:
     every = {folder.name: (started_unix_s, folder) for folder, started_unix_s in _folders(results, kind)}
     if text not in every and (damaged := next((one for one in _damaged_heads(results) if one.id == text), None)) is not None:
         raise LabError(damaged.why, MEND)
+    if text not in every and (other := _kind_of(results, text)) is not None:
+        wanted = "run" if kind is None else str(kind)
+        raise LabError(f"`{text}` is a {other}, and a {wanted} is asked for", "`./fairground list runs` shows what there is")
     return journal.pick(every, text, results, "run" if kind is None else str(kind))
+
+
+def _kind_of(results: Path, id: str) -> str | None:
+    """The kind of the record of this id; None where there is none."""
+    return next((str(found[0]) for folder, found in _heads(results) if folder.name == id and isinstance(found, tuple)), None)
 
 
 def find_run(results: Path, text: str) -> Path:
