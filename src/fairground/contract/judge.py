@@ -68,29 +68,30 @@ def _headers(answer: HttpAnswer, expect: Expect, known: AnswerJudge, own_error: 
     if own_error:
         return None
     wanted = {**(known.contract.answers.headers if answer.status < 400 else {}), **expect.headers}
-    return next((found for name, rule in wanted.items() if (found := header_problem(name, answer.header(name), rule))), None)
+    said = ((name, answer.header(name), rule) for name, rule in wanted.items())
+    return next((found for one in said if (found := header_problem(*one, answer.waited_s))), None)
 
 
-def header_problem(name: str, value: str | None, rule: object) -> str | None:
+def header_problem(name: str, value: str | None, rule: object, waited_s: float = 0.0) -> str | None:
     """Return what is wrong with a header, or None. Rules are `text`, `now`, `absent`, `{equals = …}`, `{one_of = […]}`."""
     if rule == "absent":
         return None if value is None else f"the answer has a header `{name}`, which it must not have"
     if value is None:
         return f"the answer has no header `{name}`"
     if rule == "now":
-        return _date_problem(name, value)
+        return _date_problem(name, value, waited_s)
     if isinstance(rule, Mapping):
         right = [str(one) for one in rule.get("one_of", [rule.get("equals")])]
         return None if value in right else f"the header `{name}` is {quote_bytes(value.encode())}, expected {' or '.join(right)}"
     return None if value.strip() else f"the header `{name}` is empty"
 
 
-def _date_problem(name: str, value: str) -> str | None:
+def _date_problem(name: str, value: str, waited_s: float) -> str | None:
     try:
         old_s = time.time() - parsedate_to_datetime(value).timestamp()
     except ValueError:
         return f"the header `{name}` is {quote_bytes(value.encode())}, and no date of HTTP"
-    return None if -DATE_WITHIN_S <= old_s <= DATE_WITHIN_S + 1 else f"the header `{name}` is {old_s:.0f} s old"
+    return None if -DATE_WITHIN_S <= old_s <= DATE_WITHIN_S + 1 + waited_s else f"the header `{name}` is {old_s:.0f} s old"
 
 
 def _content(answer: HttpAnswer, expect: Expect, known: AnswerJudge) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import struct
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 import h11
@@ -45,6 +45,8 @@ class HttpAnswer:
     version: str
     headers: tuple[tuple[str, str], ...]
     body: bytes
+    waited_s: float = field(default=0.0, compare=False)
+    """How long after its request it was there: it may say what was so when it was asked for."""
 
     def header(self, name: str) -> str | None:
         """The value of a header (several are joined by a comma), or None."""
@@ -66,6 +68,7 @@ class CaseWire:
         """Bytes of the answer that is being read."""
         self.began_s = 0.0
         """When the first of them came, by the clock of deadlines."""
+        self._sent_s = time.monotonic()
         self._send_failed = False
         try:
             self._socket = self._connected(host, port)
@@ -97,6 +100,7 @@ class CaseWire:
 
     def send(self, data: bytes) -> None:
         """Send all of `data`. A server may answer and close before it has read all: then its answer can still be read."""
+        self._sent_s = time.monotonic()
         try:
             self._socket.settimeout(self._remaining_s())
             self._socket.sendall(data)
@@ -132,7 +136,8 @@ class CaseWire:
             elif isinstance(event, h11.EndOfMessage) and head is not None:
                 self._left = parser.trailing_data[0]
                 headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in head.headers)
-                return HttpAnswer(head.status_code, head.http_version.decode(), headers, bytes(body))
+                waited_s = time.monotonic() - self._sent_s
+                return HttpAnswer(head.status_code, head.http_version.decode(), headers, bytes(body), waited_s)
 
     def closes(self, within_s: float) -> bool:
         """True if the server closes the connection within `within_s` without sending anything more."""
