@@ -16,10 +16,26 @@ import pytest
 from builders.contracts import SEEDS
 from builders.contracts import WORKLOADS as BY_ID
 from builders.paths import ROOT, TESTS
+from fairground import generators
 from fairground.generators import engine
 from fairground.inputs import workload_files
 from fairground.measure import tables
-from fairground.model import BadAnswer, Fault, FaultKind, Gap, Handshakes, LabError, Latency, LedgerRow, Load, Outcomes, Second
+from fairground.model import (
+    BadAnswer,
+    Cell,
+    CellSettings,
+    Fault,
+    FaultKind,
+    Gap,
+    Handshakes,
+    LabError,
+    Latency,
+    LedgerRow,
+    Load,
+    Outcomes,
+    Second,
+    Topology,
+)
 from fairground.model.wire import Tls
 from fairground.postgres import Database
 
@@ -282,6 +298,21 @@ def test_lookups_beyond_the_ends_are_refused(database: Database) -> None:
         assert all((id in known) is not bool(edge.status) for id in ids), edge
     ends = [edge.values["account_id"] for edge in WORKLOADS["lookup"].edges if not edge.status]
     assert ends == [f"{{int:{id}..{id}}}" for id in (min(known), max(known))]
+
+
+def test_pipelined_requests_are_the_engines_closed_loop() -> None:
+    """A workload says how many requests are sent at once; who waits for each answer, or keeps a rate, cannot send it."""
+    many = replace(WORKLOADS["ping"], pipeline=16)
+    load: Any = engine.plan(many, LOADS["closed"], "h", 1, 1, {})["load"]
+    assert load["pipeline"] == 16 and "pipeline" not in cast(Any, plan("ping", "closed")["load"])
+
+    def asked(load: Load) -> list[Cell]:
+        return [Cell("a:b", "ping", Topology(), load, CellSettings())]
+
+    generators.check(asked(LOADS["closed"]), {"ping": many})
+    for other, said in ((LOADS["open"], "closed loop"), (LOADS["close"], "closed loop"), (Load(generator="wrk"), "before it")):
+        with pytest.raises(LabError, match=said):
+            generators.check(asked(other), {"ping": many})
 
 
 def test_plan_compares_with_the_verified_body() -> None:

@@ -54,7 +54,7 @@ def check(cells: Iterable[Cell], workloads: Mapping[str, Workload]) -> None:
     """LabError for the first cell whose load its generator cannot make. Ask before anything is started."""
     for load, workload in dict.fromkeys((cell.load, cell.workload) for cell in cells):
         name = generator_name(load.generator)
-        said = _engine_refusal(load) if name == ENGINE else TOOLS[name].refusal(load, workloads[workload])
+        said = _engine_refusal(load, workloads[workload]) if name == ENGINE else TOOLS[name].refusal(load, workloads[workload])
         if said is not None:
             raise LabError(
                 f"`{name}` {said}: it cannot load `{workload}` as {load.id}", "choose another generator, load or workload"
@@ -97,7 +97,9 @@ def with_share(result: Result, load: Load, use: RoleUse) -> Result:
     return replace(result, busiest_thread_share=min(1.0, use.cpu_us / 1e6 / result.window_s)) if alone else result
 
 
-def _engine_refusal(load: Load) -> str | None:
+def _engine_refusal(load: Load, workload: Workload) -> str | None:
+    if workload.pipeline > 1 and (load.model == "open" or not load.keep_alive):
+        return "sends several requests at once in a closed loop on kept connections alone"
     if load.stages:
         return "keeps its number of connections, and has no stages"
     return "measures a time, and not a number of requests" if load.requests is not None else None

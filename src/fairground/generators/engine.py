@@ -197,6 +197,8 @@ def plan(
         shape |= {"steps": [{"rate_per_s": rate, "duration_s": seconds} for rate, seconds in steps], "arrivals": load.arrivals}
     elif load.rate_per_s is not None:
         shape |= {"rate_per_s": load.rate_per_s, "arrivals": load.arrivals}
+    if workload.pipeline > 1:
+        shape["pipeline"] = workload.pipeline
     if begin != "running":
         shape["begin"] = begin
     elif load.fault is not None:  # nothing goes wrong in turns

@@ -160,6 +160,7 @@ class Tool:
             (bool(load.stages) and not self.ramps, "keeps its number of connections, and has no stages"),
             (load.threads != 1 and not self.threads, "cannot be told how many threads to use"),
             (not templates.fixed and not self.random_path, "sends one and the same request all the time"),
+            (workload.pipeline > 1, "sends a request once the answer before it is there"),
             (templates.in_body and not self.random_body, "cannot put a value of its own into each body"),
             (templates.numbered and not self.sequence, "cannot give every request a number of its own"),
             (

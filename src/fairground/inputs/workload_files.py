@@ -16,6 +16,8 @@ from fairground.model.contract import NAMED, Contract, fill_names, fill_tree
 from fairground.model.source import STRICT, Location, Source, location_text, names_hint, nearest
 
 SLOT = re.compile(r'([A-Za-z_]\w*)(?:=|"\s*:\s*"?)\{(?!\{)[a-z]')
+MOST_PIPELINED = 1000
+"""Requests at once on a connection, at most: the load engine's own bound."""
 BODY_RULES = {"exact", "json", "list", "object", "table", "verified"}
 
 
@@ -42,6 +44,7 @@ class _WorkloadFile:
     edge: tuple[Edge, ...] = ()
     twin: str | None = None
     fixed_rows: str | None = None
+    pipeline: int = 1
     events: dict[str, int] = field(default_factory=dict)
 
 
@@ -86,6 +89,8 @@ def _workload(path: Path, contract: Contract) -> Workload:
     if file.limited_by_locks and file.limit is None:
         hint = "write the workload's statements for pgbench into `limit`"
         raise source.error(("limited_by_locks",), "`limited_by_locks` is set without a `limit` in", hint)
+    if not 1 <= file.pipeline <= MOST_PIPELINED:
+        raise source.error(("pipeline",), f"`pipeline` is {file.pipeline} in", f"write a number from 1 to {MOST_PIPELINED:,}")
     _check_texts(source, file, contract)
     _check_answer(source, file)
     _check_audit(source, file)
@@ -97,7 +102,7 @@ def _workload(path: Path, contract: Contract) -> Workload:
         contract.qualify(path.stem), file.title, file.why.strip(), file.request.method, file.request.path,
         tuple(file.request.headers.items()), file.request.body, file.expect,
         file.ledger, audit, file.limit, file.limited_by_locks, file.errors_expected,
-        file.edge, contract, None if file.twin is None else contract.qualify(file.twin), file.fixed_rows,
+        file.edge, contract, None if file.twin is None else contract.qualify(file.twin), file.fixed_rows, file.pipeline,
         events.check_events(source, file.events),
     )  # fmt: skip
 

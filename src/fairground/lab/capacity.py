@@ -27,7 +27,8 @@ def capacity_cells(places: Places, stacks: Sequence[str], workloads: Sequence[st
         raise LabError("name at least one `--stack`", "./fairground capacity --stack SERVER:VARIANT")
     servers = places.load_servers()
     for name in workloads:
-        places.workload(name)
+        if places.workload(name).pipeline > 1:
+            raise LabError(f"`{name}` sends several requests at once, which no rate of arrivals does", "choose another workload")
     chosen = {one.id: one for name in stacks for one in manifest.find_stack(servers, name)}
     found = [(one.id, name) for one in chosen.values() for name in dict.fromkeys(workloads) if name not in one.server.skip]
     if not found:

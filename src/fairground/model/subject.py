@@ -280,6 +280,8 @@ class Workload:
     """The workload that does the same with its rows locked in one order; None: there is none."""
     fixed_rows: str | None = None
     """The reason why a larger scale gives it no more rows to choose from; None: it does."""
+    pipeline: int = 1
+    """So many requests are sent at once on each connection, and the next ones once all of their answers are there."""
     events: Mapping[WorkloadEvent, int] = field(default_factory=dict)
     """What its number depends on, and how often a window should hold it: windows of a run are as long as that takes."""
 
