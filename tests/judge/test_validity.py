@@ -248,6 +248,16 @@ def test_littles_law(count: int, mean_us: float, max_us: int, found: list[Severi
     assert severities("little", facts(CLOSED, latency_all=latency(count=count, mean_us=mean_us, max_us=max_us))) == found
 
 
+@pytest.mark.parametrize(
+    ("mean_us", "found"), [(500, [Severity.VOID]), (1000, []), (7000, []), (16_000, []), (19_000, [Severity.VOID])]
+)
+def test_littles_law_of_pipelined_requests(mean_us: float, found: list[Severity]) -> None:
+    """Of sixteen requests at once one at least is under way and all at most, so that latencies add up to something in between."""
+    seen = facts(CLOSED, latency_all=latency(count=MILLION, mean_us=mean_us, max_us=20_000))
+    assert seen.result is not None
+    assert severities("little", replace(seen, result=replace(seen.result, pipeline=16))) == found
+
+
 def test_littles_law_counts_pauses() -> None:
     """With pauses of 4 ms after answers of 1 ms, 200,000 answers fill 100 connections for 10 s; as many as without pauses do not."""
     pausing = replace(CLOSED, load=replace(CLOSED.load, think_ms=4.0))

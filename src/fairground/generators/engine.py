@@ -48,7 +48,8 @@ class EngineSession:
     """
 
     def __init__(self, running: Running, plan: Mapping[str, object]) -> None:
-        self._timeout_ms = int(cast(Any, plan["load"])["timeout_ms"])
+        load = cast(Any, plan["load"])
+        self._timeout_ms, self._pipeline = int(load["timeout_ms"]), int(load.get("pipeline", 1))
         self._running, self._pending, self._complaint, self._over = running, b"", "", False
         self.log = AnswerLog()
         """When good answers came, where the plan asks for that and the engine is on this machine: it is told at the end."""
@@ -138,7 +139,7 @@ class EngineSession:
                 f"the load engine ended with exit code {code} and no result: {self._complaint or 'it said nothing'}", exit_code=3
             )
         try:
-            return parse(json.loads(document), ARGV)
+            return dataclasses.replace(parse(json.loads(document), ARGV), pipeline=self._pipeline)
         except ValueError as error:
             raise LabError(f"the load engine's result is not JSON: {error}", exit_code=3) from error
 

@@ -234,6 +234,8 @@ class Result:
     """Those of them that no answer announced."""
     refused: int = 0
     """Good answers of the generator's whole life that had to be errors: what they were asked for must not be done."""
+    pipeline: int = 1
+    """So many requests were sent at once on each connection."""
 
     @property
     def done(self) -> int:

@@ -148,6 +148,8 @@ def _busy(facts: TrialFacts) -> Busy | None:
         return None  # how many are there at a moment is the generator's to know
     window_us, pause_us = facts.window_s * 1e6, cell.load.think_ms * 1000
     off = latency.count * (latency.mean_us + pause_us) / (cell.load.connections * window_us) - 1
+    if result.pipeline > 1 and off > 0:  # of a batch one request at least is under way, and all of them at most
+        off = max(0.0, (off + 1) / result.pipeline - 1)
     longest_us = max(latency.max_us, *(one.max_us or 0 for one in result.seconds), 0)
     return Busy(off, (latency.max_us + pause_us) / window_us, (longest_us + pause_us) / window_us)
 
