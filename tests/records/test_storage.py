@@ -143,3 +143,10 @@ def test_a_run_that_was_removed_is_not_made_again(tmp_path: Path) -> None:
     with pytest.raises(GoneError):
         records.trial_folder(folder, stored.slot(1), 1)
     assert not folder.exists()
+
+
+def test_a_folder_that_no_disk_holds_is_a_sentence() -> None:
+    """What is no disk knows no new folders, and says that there is none: that is no fault of the lab itself."""
+    with pytest.raises(StorageError, match="`/proc/nowhere` cannot be made") as caught:
+        journal.put(Path("/proc/nowhere"), "a.txt", "text")
+    assert caught.value.exit_code == 3

@@ -89,6 +89,15 @@ def of_machine(error: OSError, place: Path | str | None = None) -> MachineError 
     return StorageError(f"`{where}` cannot be written: {why}", hint)
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder with those above it. StorageError where the machine refuses that."""
+    with storing(folder):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except FileNotFoundError:  # such as in /proc
+            raise StorageError(f"`{folder}` cannot be made: its file system takes no folders", "choose another folder") from None
+
+
 @contextmanager
 def storing(place: Path | str) -> Iterator[None]:
     """Write something of the lab's at `place`: where the machine refuses that, it is a MachineError."""

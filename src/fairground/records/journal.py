@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from fairground.model import LabError, StorageError, storing
+from fairground.model.error import make_folder
 from fairground.model.known import KNOWN
 from fairground.model.secret import PRIVATE
 
@@ -64,10 +65,8 @@ def put(folder: Path, place: str, text: str) -> None:
     for part in parts[:-1]:
         at = at / part
         require_no_link(at)
-        with storing(at):
-            at.mkdir(parents=True, exist_ok=True)
-    with storing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(at)
+    make_folder(folder)
     with (
         _no_link(at / parts[-1]),
         storing(at / parts[-1]),
@@ -146,11 +145,7 @@ def new_folder(results: Path, started_unix_s: float, title: str) -> Path:
     """Make a folder that is named by the minute of its start in UTC and a title. LabError where none can be made."""
     name = f"{datetime.fromtimestamp(started_unix_s, UTC).strftime('%Y-%m-%d-%H%M')}-{slug(title)}"
     number, folder = 1, results / name
-    with storing(results):
-        try:
-            results.mkdir(parents=True, exist_ok=True)
-        except FileNotFoundError:  # such as in /proc
-            raise StorageError(f"`{results}` cannot be made: its file system takes no folders", "choose another folder") from None
+    make_folder(results)
     while True:
         try:
             with storing(folder):
