@@ -165,6 +165,29 @@ def test_only_servers_that_load_are_written(places: Places, tmp_path: Path) -> N
     assert again.folder is None and again.cause == f"`{places.servers / 'pebble'}` exists already"
 
 
+@pytest.mark.parametrize("command", ["/opt/theirs/run", "/usr/sbin/theirs"])
+def test_what_only_the_base_image_has_cannot_serve(places: Places, tmp_path: Path, command: str) -> None:
+    """A program that no line of the dockerfile puts there is said, and there is no server."""
+    found, server = one_of(places, framework(tmp_path, f"FROM theirs\nCOPY . /app\nCMD {command}\n"))
+    assert server is None and found.remarks == (f"pebble.dockerfile, line 3: `CMD {command}` names `{command}` of the image",)
+
+
+@pytest.mark.parametrize(
+    ("build", "needs", "missing"),
+    [
+        ("", (("sh", "-c", "command -v pebbled"),), ("pebbled",)),
+        ("RUN pip install pebbled\n", (("python3", "--version"),), ()),
+        ("RUN python3 -m venv /opt/e\nENV PATH=/opt/e/bin:$PATH\n", (("python3", "--version"),), ()),
+    ],
+)
+def test_what_serves_is_a_need(
+    places: Places, tmp_path: Path, build: str, needs: tuple[tuple[str, ...], ...], missing: tuple[str, ...]
+) -> None:
+    """A program from PATH that is no tool of a language must be there, unless what builds it brings it."""
+    found, server = one_of(places, framework(tmp_path, f"FROM image\nCOPY . /app\n{build}CMD pebbled --port 1\n"))
+    assert server is not None and (server.needs, found.missing) == (needs, missing)
+
+
 def test_links_out_of_the_folder_are_left_out(places: Places, tmp_path: Path) -> None:
     """A link to somewhere else is named and not copied, and one within the folder is."""
     home = framework(tmp_path)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from fairground.inputs import dockerfile
-from fairground.inputs.dockerfile import Instruction, BuildStage
+from fairground.inputs.dockerfile import BuildStage, Instruction
 
 IMAGE, FILES = "_image", "files"
 TOOLS = {
@@ -25,6 +26,7 @@ TOOLS = {
     "gcc": "--version",
 }  # fmt: skip
 """A tool of a language, and what makes it print its version."""
+LOOKS_FOR = "command -v "
 PYTHONS = frozenset({"python", "python3", "pip", "pip3", "gunicorn", "uvicorn", "hypercorn", "granian"})
 OF_A_SHELL = frozenset(
     {"cd", "mkdir", "cp", "mv", "chmod", "rm", "ln", "cat", "echo", "touch", "sed", "export", "test", "true", "jar"}
@@ -77,8 +79,11 @@ class _Tree:
 
     def knows(self, path: str) -> bool:
         """True for a path that is laid out here, since the dockerfile put something there, or would."""
-        own = path.split("/")[1] not in {*ROOTS, ""}
-        return own or any(path == place or path.startswith(place + "/") for place in self.places)
+        return path.split("/")[1] not in {*ROOTS, ""} or self.is_made(path)
+
+    def is_made(self, path: str) -> bool:
+        """True for a path at or below one that the dockerfile names; the base image has others."""
+        return any(path == place or path.startswith(place + "/") for place in self.places)
 
 
 class Recipe:
@@ -91,6 +96,7 @@ class Recipe:
         self.remarks: list[Remark] = []
         self.sources: set[str] = set()
         self.programs: list[str] = []
+        self._searches = False
         self.image = stages[-1].base
         self._file, self._context, self._trees, self._told = file, context.resolve(), dict[str, _Tree](), told
         for number, stage in enumerate(stages):
@@ -98,9 +104,17 @@ class Recipe:
 
     @property
     def needs(self) -> tuple[tuple[str, ...], ...]:
-        """The tools of languages that its commands call, each with what prints its version."""
+        """The tools of languages that its commands call, each with what prints its version; and what serves, from PATH."""
         names = ["python3" if name in PYTHONS else name for name in self.programs]
-        return tuple((name, TOOLS[name]) for name in dict.fromkeys(names) if name in TOOLS)
+        tools = tuple((name, TOOLS[name]) for name in dict.fromkeys(names) if name in TOOLS)
+        served = self.programs[-1] if self.programs else ""
+        known = served in {*TOOLS, *PYTHONS, *OF_A_SHELL, ""} or "/" in served or "python3" in names or self._searches
+        return tools if known else (*tools, ("sh", "-c", f"{LOOKS_FOR}{served}"))
+
+    def lacks(self, path: str | None) -> tuple[str, ...]:
+        """The programs among its needs that are not on this PATH."""
+        names = [words[-1].removeprefix(LOOKS_FOR) if words[0] == "sh" else words[0] for words in self.needs]
+        return tuple(name for name in names if shutil.which(name, path=path) is None)
 
     def finish(self, command: str | None) -> None:
         """Read what serves: the last stage's entry point and command, or the `command` that stands in their place."""
@@ -119,6 +133,7 @@ class Recipe:
         if (wrong := self._wrong(text, tree, serves=True)) is not None:
             self._remark(parts[0], f"`{parts[0].word} {parts[0].rest}` {wrong}")
             return
+        self._searches = bool(tree.search)
         self.environment = {key: value for key, value in tree.environment.items() if not self._has_place(value, tree)}
         self.programs += [program for part, _ in dockerfile.commands(text) if (program := _program(part))]
         pieces = dockerfile.commands(text)
@@ -249,6 +264,7 @@ class Recipe:
                 kept.append(part)
         if kept and any(_program(part) not in ("cd", "echo", "true") for part in kept):
             self.programs += [program for part in kept if (program := _program(part))]
+            tree.places |= {place[0].rstrip("/") for part in kept for place in dockerfile.paths(part) if place[0].strip("/")}
             self._shell(self._script(" && ".join(kept), tree))
 
     # ------------------------------------------------------------ words
@@ -267,11 +283,12 @@ class Recipe:
             return "is not plain"
         if any(text[: found.start()].count("'") % 2 for found in dockerfile.paths(text)):
             return "has a path within quotes, and is not plain"
-        other = [found[0] for found in dockerfile.paths(text) if not self._is_free(found[0], tree)]
+        other = [found[0] for found in dockerfile.paths(text) if not self._is_free(found[0], tree, serves)]
         return f"names `{other[0]}` of the image" if other else None
 
-    def _is_free(self, path: str, tree: _Tree) -> bool:
-        return path.startswith("/dev/") or tree.knows(path.rstrip("/"))
+    def _is_free(self, path: str, tree: _Tree, serves: bool) -> bool:
+        path = path.rstrip("/")
+        return path.startswith("/dev/") or (tree.is_made(path) if serves else tree.knows(path))
 
     def _has_place(self, value: str, tree: _Tree) -> bool:
         return any(tree.knows(found[0].rstrip("/")) for found in dockerfile.paths(value))

@@ -113,9 +113,7 @@ def _write(
             return ImportedTest(test.name, test.id, None, error.message, (), remarks)
         places.servers.mkdir(parents=True, exist_ok=True)
         shutil.copytree(made, target, symlinks=True)
-    path = places.environ.get("PATH")
-    missing = tuple(words[0] for words in recipe.needs if shutil.which(words[0], path=path) is None)
-    return ImportedTest(test.name, test.id, str(target), None, missing, remarks)
+    return ImportedTest(test.name, test.id, str(target), None, recipe.lacks(places.environ.get("PATH")), remarks)
 
 
 def _left_out(test: FrameworkTest, cause: str, *remarks: Remark) -> ImportedTest:
