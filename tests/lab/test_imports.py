@@ -16,6 +16,10 @@ from fairground.model import LabError, Server
 
 URLS = {"json_url": "/j", "plaintext_url": "/p", "db_url": "/d", "query_url": "/q?n=", "update_url": "/u?n=", "fortune_url": "/f"}
 KEYS = {**URLS, "port": 8081, "database": "Postgres", "language": "Shell", "orm": "Raw", "display_name": "Pebble"}
+LIBPQ = {
+    "PGHOST": "$database_host", "PGPORT": "$database_port", "PGDATABASE": "$database_name",
+    "PGUSER": "$database_user", "PGPASSWORD": "$database_password",
+}  # fmt: skip
 PLAIN = 'FROM node:22\nWORKDIR /app\nCOPY . .\nRUN npm ci\nCMD ["node", "main.js"]\n'
 
 
@@ -59,7 +63,7 @@ def test_a_plain_test_becomes_a_server(places: Places, tmp_path: Path) -> None:
     assert (server.id, server.title, server.contract.id, server.port) == ("pebble", "Pebble", "techempower", 8081)
     assert server.paths == {"plaintext": "/p", "json": "/j", "db": "/d", "queries": "/q?n=", "fortunes": "/f", "updates": "/u?n="}
     assert server.needs == (("npm", "--version"), ("node", "--version")) and server.skip == {}
-    assert server.told == {} and "cd _image/app && npm ci" in texts(server.build)
+    assert server.told == LIBPQ and "cd _image/app && npm ci" in texts(server.build)
     assert server.serve == ("sh", "-c", "cd _image/app && exec node main.js")
     assert {path.name: path.read_bytes() for path in home.iterdir()} == before
     assert (server.folder / "files" / "main.js").is_file() and list(server.variants) == ["raw"]
@@ -71,7 +75,7 @@ def test_what_a_test_does_not_have_is_skipped(places: Places, tmp_path: Path) ->
     for key in ("json_url", "db_url", "query_url", "update_url", "fortune_url"):
         del keys[key]
     found, server = one_of(places, framework(tmp_path, tests={"default": keys}))
-    assert server is not None and server.ready.path == "/p"
+    assert server is not None and server.ready.path == "/p" and server.told == {}
     assert set(server.skip) == {f"techempower/{name}" for name in ("json", "db", "queries", "fortunes", "updates")}
     assert found.remarks == ("benchmark_config.json: `other_url` of `default`: the contract has no such workload",)
 
@@ -82,7 +86,7 @@ def test_the_database_is_told_by_the_lab(places: Places, tmp_path: Path) -> None
         "ENV AT=postgres://benchmarkdbuser:benchmarkdbpass@tfb-database/hello_world?x=1 DB_PORT=5432 NAME=hello_world_app\n"
     )
     _, server = one_of(places, framework(tmp_path, PLAIN.replace("RUN", variables + "RUN")))
-    assert server is not None and server.told == {
+    assert server is not None and server.told == LIBPQ | {
         "AT": "postgres://${database_user}:${database_password}@${database_host}:${database_port}/${database_name}?x=1",
         "DB_PORT": "${database_port}",
         "NAME": "hello_world_app",

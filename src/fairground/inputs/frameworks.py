@@ -22,7 +22,7 @@ FILE = "import.toml"
 class ImportRules:
     """The rules by which a framework's folder is read for a contract. `config`: its file of tests.
 
-    `paths`: a test's key → the name of a path. `database`: a word of its database → what stands for it.
+    `paths`: a test's key → the name of a path. `database`: a word of its database → what stands for it. `environment`: told besides, where there is a database.
     """
 
     __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
@@ -30,6 +30,7 @@ class ImportRules:
     databases: tuple[str, ...]
     paths: dict[str, str]
     database: dict[str, str] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
 
     @property
     def host(self) -> str | None:
@@ -95,6 +96,7 @@ def read_rules(contract: Contract) -> ImportRules:
             raise source.error(("paths", key), f"there is no path `{name}` for", names_hint(contract.paths, "paths"))
     for word, stands in rules.database.items():
         contracts.require_names(source, ("database", word), stands, TOLD)
+    contracts.check_told(source, ("environment",), rules.environment)
     return rules
 
 

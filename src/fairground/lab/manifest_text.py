@@ -23,6 +23,8 @@ def write(contract: Contract, rules: ImportRules, test: FrameworkTest, recipe: R
     if not isinstance(port, int) or isinstance(port, bool) or not 1 <= port <= 65535:
         remarks.append(Remark(rules.config, None, f"`port` of `{test.name}` is {port!r}, so the lab chooses one"))
         port = None
+    told = {} if test.database == "none" else dict(rules.environment)
+    told |= {key: rules.tell(value) for key, value in recipe.environment.items()}
     lines = [
         *(f"# Not taken over: {foreign.line(str(one))}" for one in remarks),
         f"title    = {_text(test.text('display_name') or test.id)}",
@@ -45,7 +47,7 @@ def write(contract: Contract, rules: ImportRules, test: FrameworkTest, recipe: R
         ),
         "",
         "[environment]",
-        *(f"{key} = {_text(rules.tell(value))}" for key, value in recipe.environment.items()),
+        *(f"{key} = {_text(value)}" for key, value in told.items()),
         *_table("skip", skip),
         "",
         f"[variants.{_variant(test)}]",
