@@ -22,7 +22,8 @@ FILE = "import.toml"
 class ImportRules:
     """The rules by which a framework's folder is read for a contract. `config`: its file of tests.
 
-    `paths`: a test's key → the name of a path. `database`: a word of its database → what stands for it. `environment`: told besides, where there is a database.
+    `paths`: a test's key → the name of a path. `database`: a word of its database → what stands for it.
+    `environment`: told besides, where a test has a database.
     """
 
     __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
