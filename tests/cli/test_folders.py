@@ -66,3 +66,22 @@ def test_a_reader_that_went_away() -> None:
         text=True,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_import_says_what_it_made_and_what_is_left(lab: Run, tmp_path: Path) -> None:
+    """A framework's folder becomes servers that are listed at once; what was not taken over is said, as lines and as data."""
+    home = tmp_path / "quartz"
+    home.mkdir()
+    keys = {"json_url": "/json", "port": 9090, "database": "None", "language": "C"}
+    tests = {"default": keys, "other": {**keys, "database": "Redis"}}
+    (home / "benchmark_config.json").write_text(json.dumps({"framework": "quartz", "tests": [tests]}))
+    (home / "quartz.dockerfile").write_text("FROM some\nCOPY main.c /\nRUN apk add cc\nRUN make main\nCMD ./main\n")
+    (home / "main.c").write_text("int main;")
+    done = lab("import", "techempower", "quartz", "--servers", "servers")
+    assert done.returncode == 0 and "1 of 2 tests imported · ./fairground check quartz" in done.stderr
+    assert done.stdout.splitlines()[0] == "default: servers/quartz"
+    said = "  quartz.dockerfile, line 3: `apk add cc` installs packages of the system: do so by hand where they are needed"
+    assert said in done.stdout.splitlines() and done.stdout.splitlines()[-1] == "other: not imported, its database is redis"
+    assert "quartz:default" in lab("list", "--servers", "servers").stdout
+    found = document(lab("import", "techempower", "quartz", "--servers", "more", "--json"))["tests"]
+    assert [(one["id"], one["folder"]) for one in found] == [("quartz", "more/quartz"), ("quartz-other", None)]

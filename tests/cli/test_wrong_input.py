@@ -201,6 +201,16 @@ TRY = "a service without a contract: ./fairground try http://localhost:3000/x"
             "`servers/birch-two` exists already",
             "choose another id",
         ),
+        (
+            ("import", "techempower", "servers"),
+            "there is no `benchmark_config.json` in `servers`",
+            "name the folder of one framework",
+        ),
+        (
+            ("import", "seeds", "servers"),
+            "nothing can be imported for `seeds`",
+            "contracts with rules for it: techempower",
+        ),
         (("clean", "--yes"), "say what to remove", "--builds, --databases, --runs"),
     ],
 )

@@ -70,6 +70,11 @@ VERBS: Mapping[str, Verb] = {
     "host": Verb("host", "host", "Several machines that measure one run: a scheduler, hosts that join it, and who is there."),
     "new": Verb("new", "new", "Begin a server as a copy of another: its sources, without what was built."),
     "init": Verb("new", "init", "Begin a project of your own: a folder with a README and one server, a copy of another."),
+    "import": Verb(
+        "imports",
+        "import_",
+        "Make servers of a framework's folder in TechEmpower's benchmarks, one for each test on PostgreSQL or on no database.",
+    ),
     "clean": Verb("clean", "clean", "Show what takes space, and remove it with --yes."),
 }
 """The verbs, in the order in which the help lists them."""
