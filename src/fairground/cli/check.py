@@ -14,15 +14,18 @@ from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.inputs import options
 from fairground.inputs.options import Given, Option
 from fairground.lab import check as checking
+from fairground.lab import contract_check
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.model import LabError
 from fairground.model.record import CheckAsked, Record, RecordKind, StackChecked
+from fairground.report.text.words import plural
 
 OPTIONS = (
     Option("names", "Stacks, or servers for all of their stacks.", list[str] | None, None, argument=True, metavar="[STACK]..."),
     Option("every", "All stacks.", bool, False, spelled="--all"),
     Option("only", "Only this case; repeatable.", list[str] | None, None, spelled="--case"),
+    Option("contract", "No stack: try a contract by itself, its files, data and statements.", str | None, None, metavar="NAME"),
     Option("verbose", "Print passed cases too.", bool, False, short="-v"),
     Option("resume", "Go on with an interrupted check: its id, or `latest`.", str | None, None, metavar="RECORD"),
     *(one for one in options.SHARED if one.name != "quiet"),
@@ -33,8 +36,12 @@ OPTIONS = (
 def check_(_: typer.Context, given: Given) -> None:
     """Does a server fulfil the contract? Builds it, starts it, tries every case.
 
-    Examples: ./fairground check SERVER · ./fairground check --all · ./fairground check SERVER:VARIANT --case users -v
+    Examples: ./fairground check SERVER · ./fairground check --all · ./fairground check SERVER:VARIANT --case CASE -v ·
+    ./fairground check --contract NAME
     """
+    if given["contract"] is not None:
+        _contract(given)
+        return
     inputs, asked = _inputs(given)
 
     def tell(record: Record[CheckAsked, StackChecked], found: Sequence[StackChecked]) -> None:
@@ -50,6 +57,33 @@ def check_(_: typer.Context, given: Given) -> None:
     end(record.entries)
 
 
+def _contract(given: Given) -> None:
+    """Try a contract by itself, and say line by line what is wrong with it. Exit code 1 where anything is."""
+    for spelling, said in (
+        ("STACK", given["names"]),
+        ("--all", given["every"]),
+        ("--case", given["only"]),
+        ("--resume", given["resume"]),
+    ):
+        if said:
+            raise LabError(f"`{spelling}` is for stacks, and `--contract` tries a contract by itself", "leave one of them out")
+    places = Places.of(os.environ, given["servers"], given["results"])
+    found = contract_check.check_contract(places, given["contract"], given["database"])
+    if given["as_json"]:
+        say.document(found.document)
+    else:
+        for error in found.wrong:
+            say.line(f"✗ {error.message}" + (f" → {error.hint}" if error.hint else ""))
+        for sentence in found.untried if given["verbose"] else ():
+            say.line(f"– {sentence}")
+        right = f"{plural(found.right, 'statement')} {'is' if found.right == 1 else 'are'} right"
+        more = f", {len(found.untried)} need an answer (-v shows them)" if found.untried else ""
+        wrong = f"{plural(len(found.wrong), 'mistake')}, " if found.wrong else ""
+        say.out.print(f"{'✗' if found.wrong else '✓'} {found.contract}: {wrong}{right}{more}")
+    if found.wrong:
+        raise typer.Exit(BAD_ANSWER)
+
+
 def _inputs(given: Given) -> tuple[Inputs, CheckAsked]:
     places, database = Places.of(os.environ, given["servers"], given["results"]), given["database"]
     if given["resume"] is not None:
@@ -57,7 +91,7 @@ def _inputs(given: Given) -> tuple[Inputs, CheckAsked]:
         record = record_to_resume(places.results, given["resume"], RecordKind.CHECK)
         return Inputs(places, record.head.command, database, record), record.head.asked
     if not given["names"] and not given["every"]:
-        raise LabError("name a stack, or say `--all`", "./fairground check SERVER")
+        raise LabError("name a stack, or say `--all`", "./fairground check SERVER, or check --contract NAME")
     asked = checking.question(places, given["names"] or (), given["only"] or ())
     return Inputs(places, typed.command(), database), asked
 

@@ -1,6 +1,7 @@
 """A contract's cases as data, and their trial against a server: `load`, `select`, `run`."""
 
-from fairground.contract.case import Case, ProcedureSettings, load, select
+from fairground.contract.case import Case, ProcedureSettings, select
+from fairground.contract.case_file import load
 from fairground.contract.expected import AskDatabase
 from fairground.contract.report import Report, run
 from fairground.contract.stage import Exit, Hold, NotStaged, Stage

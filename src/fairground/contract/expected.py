@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from fairground.contract import html, rules
@@ -122,6 +122,27 @@ def ask(probe: AskDatabase, statement: str, values: Mapping[str, object]) -> Seq
     for name in used:
         text = re.sub(PLACEHOLDER.format(re.escape(name)), f"%({name})s", text)
     return probe(text, used)
+
+
+def number_names(statement: str, names: Collection[str]) -> str:
+    """Put `$1`, `$2` … in place of `:answer`, `:body` and these `:names`, as the statement is sent with their values."""
+    text = statement.replace(":answer", "(:answer::jsonb)")
+    used = [name for name in dict.fromkeys((*names, "answer", "body")) if re.search(PLACEHOLDER.format(re.escape(name)), text)]
+    for number, name in enumerate(used, 1):
+        text = re.sub(PLACEHOLDER.format(re.escape(name)), f"${number}", text)
+    return text
+
+
+def perfect_body(body: Mapping[str, Any], probe: AskDatabase) -> bytes | None:
+    """The bytes that a server without a fault would answer; None where a rule alone says what is right, or nothing does."""
+    ((kind, wanted),) = ((key, value) for key, value in body.items() if key != "any_case")
+    if kind == "exact":
+        return str(wanted).encode()
+    statement = wanted if kind == "sql" else _statement(kind, wanted)
+    rows = () if statement is None else probe(statement)
+    if not rows or rows[0][0] is None:
+        return None
+    return (json.dumps(rows[0][0], default=str) if kind == "json" else str(rows[0][0])).encode()
 
 
 def parse_json(body: bytes, twice: bool = False) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
@@ -51,12 +51,17 @@ class _WorkloadFile:
 def load_workloads(contract: Contract) -> tuple[Workload, ...]:
     """Read every workload of a contract, by id. Texts still hold `$names`: see `render`."""
     paths = sorted((contract.folder / "workloads").glob("*.toml"), key=lambda path: path.stem)
-    found = tuple(_workload(path, contract) for path in paths)
-    if contract.qualify(contract.default) not in (known := [one.id for one in found]):
+    found = tuple(read_workload(path, contract) for path in paths)
+    require_default(contract, [one.id for one in found])
+    return found
+
+
+def require_default(contract: Contract, known: Sequence[str]) -> None:
+    """Refuse a contract whose `default` is none of its workloads, whose ids are `known`."""
+    if contract.qualify(contract.default) not in known:
         source = files.read(contract.folder / "contract.toml", depth=3)
         hint = nearest(contract.default, [one.removeprefix(f"{contract.id}/") for one in known], "workloads")
         raise source.error(("default",), f"there is no workload `{contract.default}` for `default` of", hint)
-    return found
 
 
 def render(workload: Workload, scale: int, names: Mapping[str, object] | None = None) -> Workload:
@@ -78,7 +83,8 @@ def render(workload: Workload, scale: int, names: Mapping[str, object] | None = 
     return replace(workload, path=fill(workload.path), body=body, expect=expect, edges=there, audit=audit, limit_sql=limit_sql)
 
 
-def _workload(path: Path, contract: Contract) -> Workload:
+def read_workload(path: Path, contract: Contract) -> Workload:
+    """Read one workload's file. A mistake is a LabError with file and line."""
     source = files.read(path, depth=3)
     file = source.parse(_WorkloadFile)
     if not NAME.fullmatch(path.stem):

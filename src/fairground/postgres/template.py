@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import psycopg
+from psycopg.pq import ExecStatus
 
 from fairground.model import LabError, foreign
 from fairground.model.contract import ContractData
 
 ENCODED = " ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C'"
 """The form of an arm's data on each server, whatever the encoding and the collation of its other databases."""
+
+STATEMENT = re.compile(
+    r"""(?:(?:\s|;|--[^\n]*|/\*.*?\*/)+|^)(?P<it>(?=[^\s;])(?:--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"[^"]*"|"""
+    r"""(?P<mark>\$\w*\$).*?(?P=mark)|[^;])+)""", re.DOTALL
+)  # fmt: skip
+"""A statement of several, with the space and comments before it. Quotes and comments may hold semicolons."""
 
 
 def name_of(data: ContractData, *, rights: bool) -> str:
@@ -26,13 +34,27 @@ def fill(connection: psycopg.Connection[Any], data: ContractData, *, rights: boo
         try:
             connection.execute(text.encode())
         except (psycopg.ProgrammingError, psycopg.DataError, psycopg.IntegrityError, psycopg.InternalError) as error:
-            raise LabError(*_refusal(data.contract, part, text, error)) from error
+            raise LabError(*_refusal(connection, data.contract, part, text, error)) from error
     connection.execute("VACUUM (FREEZE, ANALYZE)")
 
 
-def _refusal(contract: str, part: str, text: str, error: psycopg.Error) -> tuple[str, str]:
+def _refusal(connection: psycopg.Connection[Any], contract: str, part: str, text: str, error: psycopg.Error) -> tuple[str, str]:
     """Say what the database said to a file of a contract, and where in it."""
     at = error.diag.statement_position
-    line = f", line {text.count(chr(10), 0, int(at) - 1) + 1}" if at is not None and at.isdecimal() else ""
+    place = int(at) - 1 if at is not None and at.isdecimal() else _failed_at(connection, text)
+    line = "" if place is None else f", line {text.count(chr(10), 0, place) + 1}"
     said = foreign.line(error.diag.message_primary or str(error), foreign.SENTENCE_CHARACTERS)
     return f"the database refuses `contracts/{contract}/{part}.sql`{line}: {said}", error.diag.message_hint or "correct the file"
+
+
+def _failed_at(connection: psycopg.Connection[Any], text: str) -> int | None:
+    """Find the statement of a text that failed while it was carried out: the database names no place for it. None: it is none.
+
+    All of it was rolled back, so it fails once more; what it answers before that says which statement it is.
+    """
+    connection.pgconn.send_query(text.encode())
+    done = 0
+    while (result := connection.pgconn.get_result()) is not None:
+        done += result.status in (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK)
+    begins = [found.start("it") for found in STATEMENT.finditer(text)]
+    return begins[done] if done < len(begins) else None

@@ -1,0 +1,139 @@
+"""Cases tried without a server: the database's own right answer is held against everything that a case says of one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from fairground.contract import expected
+from fairground.contract.case import Case, CaseStep, Disturbance
+from fairground.contract.wire import HttpAnswer
+from fairground.measure.statement_trial import TEXTS, Spot, StatementTrial
+from fairground.model import LabError
+from fairground.model.contract import names_in
+from fairground.model.source import Location, Source
+
+SAFE = ("GET", "HEAD", "OPTIONS")
+"""Methods that write nothing, unless a workload says otherwise."""
+
+
+@dataclass(frozen=True)
+class PlacedCase:
+    """A case as it is written, with the places of its steps."""
+
+    source: Source
+    location: Location
+    case: Case
+    places: Sequence[Location]
+    writes: bool
+    """True if one of its workloads writes: then its answer may be there only afterwards."""
+
+
+def try_case(trial: StatementTrial, placed: PlacedCase) -> None:
+    """Try every statement of a case, and its right answers where the database alone knows them."""
+    case, here = placed.case.fill(trial.values), Spot(placed.source, placed.location)
+    began = len(trial.wrong)
+    for number, sql in enumerate(case.database):
+        _number(trial, Spot(placed.source, (*placed.location, "database", list(placed.case.database)[number])), sql)
+    if case.before:
+        trial.answer(Spot(placed.source, (*placed.location, "before")), case.before)
+    kept, read_only = set[str](), not placed.writes
+    for place, step in zip(placed.places, case.steps, strict=True):
+        read_only = read_only and step.request.raw is None and step.request.method in SAFE
+        _names(trial, Spot(placed.source, place), step)
+        if len(trial.wrong) == began:  # of a case one mistake is told: others may follow from it
+            _step(trial, Spot(placed.source, (*place, "expect")), case.id, step, kept, read_only)
+        kept |= set(step.keep)
+    if case.after:
+        trial.answer(Spot(here.source, (*here.location, "after")), case.after)
+
+
+def try_means(trial: StatementTrial, source: Source, means: Disturbance) -> None:
+    """Try what procedures disturb a server with: its questions, and the rows that are locked."""
+    for number, row in enumerate(means.rows):
+        spot = Spot(source, ("disturbance", "rows", number))
+        rows = trial.answer(spot, f"{row} FOR UPDATE SKIP LOCKED")
+        if rows is not None and not rows:
+            trial.refuse(spot, f"`{spot.key}` selects no row that could be locked, in")
+    for name, step in (("ask", means.ask), ("block", means.block)):
+        if step is not None:
+            _step(trial, Spot(source, ("disturbance", name, "expect")), f"disturbance.{name}", step, (), name == "ask")
+
+
+def _number(trial: StatementTrial, spot: Spot, sql: str) -> None:
+    rows = trial.answer(spot, sql)
+    if rows is None:
+        return
+    try:
+        ((value,),) = rows
+        int(value)
+    except (TypeError, ValueError):
+        trial.right -= 1
+        trial.refuse(spot, "a statement below `database` gives no single number in", "select one number, such as count(*)")
+
+
+def _names(trial: StatementTrial, spot: Spot, step: CaseStep) -> None:
+    """Refuse a path with a `$name` that stands for nothing: it would be sent as it is written."""
+    if left := names_in(step.request.target):
+        trial.refuse(spot, f"unknown `${left[0]}` in a request of", f"names: {', '.join(sorted(trial.values))}")
+
+
+def _step(trial: StatementTrial, spot: Spot, id: str, step: CaseStep, kept: Collection[str], read_only: bool) -> None:
+    """Try what one step says of a good answer."""
+    expect = step.expect
+    if all(status >= 400 for status in expect.statuses):
+        return
+    statements = expected.statements(expect.body)
+    known, begun = None, len(trial.wrong)
+    for sql in statements:
+        if expected.number_names(sql, kept) != sql:
+            trial.prepare(Spot(spot.source, (*spot.location, "body")), sql, kept)
+        elif (rows := trial.answer(Spot(spot.source, (*spot.location, "body")), sql)) is not None:
+            known = rows
+            if (not rows or rows[0][0] is None) and not read_only:
+                trial.untried.append(f"case `{id}` in `{spot.source.shown}` has a right answer only once a request has written")
+                known = None
+    if expect.holds is not None:
+        _holds(trial, Spot(spot.source, (*spot.location, "holds")), expect.holds, kept, read_only)
+    if len(trial.wrong) == begun and (known is not None or (expect.body is not None and "exact" in expect.body)):
+        _perfect(trial, spot, id, step, kept, read_only)
+
+
+def _holds(trial: StatementTrial, spot: Spot, statement: str, kept: Collection[str], read_only: bool) -> None:
+    types = trial.prepare(spot, statement, kept)
+    if types is None:
+        return
+    if not types or types[0] in TEXTS:
+        trial.right -= 1
+        said = "gives a text, which always counts as true," if types else "gives nothing, and so never holds,"
+        trial.refuse(spot, f"`{spot.key}` {said} in", "select a boolean")
+    elif read_only and expected.number_names(statement, kept) == statement:
+        rows = trial.database.query(statement)
+        if not (rows and rows[0][0]):
+            trial.refuse(spot, f"`{spot.key}` holds for no answer: it does not on fresh data, in", "correct the statement")
+
+
+def _perfect(trial: StatementTrial, spot: Spot, id: str, step: CaseStep, kept: Collection[str], read_only: bool) -> None:
+    """Hold the right answer, as the database or the case itself has it, against all that the case says."""
+    expect = step.expect
+    assert expect.body is not None
+    probe = trial.database.probe
+    body = expected.perfect_body(expect.body, probe)
+    if body is None:
+        trial.refuse(
+            spot, f"no server could pass case `{id}`: the database has no right answer to it, in", "correct its statement"
+        )
+        return
+    answer = HttpAnswer(200, "1.1", (), body)
+    try:
+        wrong = expected.problem(answer, expect.body, probe, {})
+        if wrong is None and expect.matches is not None and not re.search(expect.matches, body.decode("utf-8", "replace")):
+            wrong = f"the right body does not match `{expect.matches}`"
+        unknown = expect.holds is None or any(f":{name}" in expect.holds for name in kept) or not read_only
+        if wrong is None and expect.holds is not None and not unknown:
+            wrong = expected.disproof(answer, expect.holds, probe, {}, bool(expect.body.get("any_case")))
+    except LabError as error:
+        wrong = error.message
+    if wrong is not None:
+        trial.refuse(spot, f"no server could pass case `{id}` ({wrong.replace('`', chr(39))}), in", "correct the case")

@@ -1,0 +1,52 @@
+"""Reading a contract's files for its check: a mistake hides no other, and a name must be that of a contract."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from builders.orchard import make_orchard
+from builders.paths import ROOT
+from fairground.inputs import contracts
+from fairground.lab import contract_check
+from fairground.lab.contract_check import ContractFiles
+from fairground.lab.places import Places
+from fairground.model import LabError
+
+
+def mistakes(tmp_path: Path, *spoiled: tuple[str, str, str]) -> list[str]:
+    """What reading an orchard with these texts spoiled says."""
+    make_orchard(tmp_path, spoiled)
+    return [one.message for one in ContractFiles.read(contracts.read_contract(tmp_path / "orchard")).wrong]
+
+
+def test_a_right_contract_has_no_mistake(tmp_path: Path) -> None:
+    """Every file is read."""
+    assert mistakes(tmp_path) == []
+
+
+def test_each_file_and_case_is_read(tmp_path: Path) -> None:
+    """Four mistakes in three files are four lines."""
+    found = mistakes(
+        tmp_path,
+        ("contract.toml", 'default = "trees"', 'default = "tree"'),
+        ("workloads/pick.toml", "writes = true", "write = true"),
+        ("cases/one.toml", "all.sql", "some.sql"),
+        ("cases/one.toml", 'matches = "^[0-9]+$"', 'matches = "("'),
+    )
+    assert [one.rpartition("`")[2] for one in found[:2]] == [", line 12", ", line 2"]
+    assert "unknown key `write`" in found[0] and "no file `some.sql`" in found[2] and "is no pattern" in found[3]
+
+
+def test_a_contract_that_is_none_is_refused(tmp_path: Path) -> None:
+    """With the one that was probably meant; what cannot be read at all is a mistake in the contract, and asks no database."""
+    make_orchard(tmp_path / "contracts", (("contract.toml", "status = 200", "status = 2OO"),))
+    places = Places(ROOT, tmp_path / "servers", tmp_path / "results", tmp_path / "cache")
+    with pytest.raises(LabError, match="there is no contract `orchart`") as told:
+        contract_check.check_contract(places, "orchart")
+    assert "did you mean `orchard`?" in (told.value.hint or "")
+    found = contract_check.check_contract(places, "orchard")
+    assert found.right == 0 and [one.message.partition(":")[0] for one in found.wrong] == [
+        "`contracts/orchard/contract.toml` is not TOML"
+    ]

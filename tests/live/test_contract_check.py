@@ -1,0 +1,103 @@
+"""`check --contract` on the embedded database: right contracts pass, and each kind of mistake is told where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders.orchard import make_orchard
+from builders.paths import ROOT
+from fairground.lab import contract_check, setup
+from fairground.lab.contract_check import ContractChecked
+from fairground.lab.places import Places
+from fairground.postgres import Database
+
+Spoiled = tuple[tuple[str, str, str], ...]
+ARM = 91
+MANY: Spoiled = (
+    ("workloads/trees.toml", 'path = "$trees?id', 'path = "$tree?id'),
+    ("workloads/pick.toml", "FROM basket WHERE tree", "FROM baskets WHERE tree"),
+    ("workloads/pick.toml", 'equals = "before + acknowledged"', 'equals = "7"'),
+    ("workloads/pick.toml", "functions = { pick", "functions = { plant"),
+    ("workloads/pick.toml", '"SELECT pick($1)"', '"SELECT pick($1)", "DELETE FROM basket WHERE id = $1"'),
+    ("all.sql", "FROM tree", "FROM trees"),
+    ("cases/one.toml", "SELECT count(*) FROM tree\" }", "SELECT sum(apples) FROM tree WHERE id > 99\" }"),
+    ("cases/one.toml", "(:answer->>'apples')::int > 0", "(:answer->>'apples')::int > 0 +"),
+    ("cases/one.toml", "WHERE id = 1", "WHERE id = 0"),
+)  # fmt: skip
+TOLD = (
+    ("unknown `$tree`", "trees.toml", 8),
+    ("relation \"baskets\" does not exist", "pick.toml", 19),
+    ("is 1 on fresh data, and should be 7", "pick.toml", 23),
+    ("names no function", "pick.toml", 16),
+    ("may not run `audit.statements[1]` (permission denied for table basket)", "pick.toml", 15),
+    ("relation \"trees\" does not exist", "all.sql", 3),
+    ("no server could pass case `number`", "one.toml", 18),
+    ("the database refuses `case[2].steps[1].expect.holds`", "one.toml", 31),
+    ("selects no row that could be locked", "one.toml", 2),
+)  # fmt: skip
+
+
+@pytest.fixture
+def places(tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch) -> Places:
+    """A project's folder beside the lab's; the session's database stands for one that is started."""
+
+    @contextmanager
+    def running(*_: Any) -> Iterator[Database]:
+        yield database.arm(ARM)
+
+    monkeypatch.setattr(setup, "database", running)
+    return Places(ROOT, tmp_path / "servers", tmp_path / "results", tmp_path / "cache")
+
+
+def told(places: Places, tmp_path: Path, *spoiled: tuple[str, str, str]) -> ContractChecked:
+    """What is found in an orchard with these texts spoiled."""
+    make_orchard(tmp_path / "contracts", spoiled)
+    return contract_check.check_contract(places, "orchard")
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("name", ["seeds", "techempower"])
+def test_the_labs_own_are_right(places: Places, name: str) -> None:
+    """Of each contract that ships every statement is right."""
+    found = contract_check.check_contract(places, name)
+    assert found.wrong == () and found.right > 30
+
+
+@pytest.mark.live
+def test_each_mistake_is_told(places: Places, tmp_path: Path) -> None:
+    """A contract without a mistake passes; of many mistakes each is told, with its file and its line, and no other."""
+    assert told(places, tmp_path).wrong == ()
+    found = [one.message for one in told(places, tmp_path, *MANY).wrong]
+    for words, file, line in TOLD:
+        assert any(words in one and f"{file}`, line {line}" in one for one in found), (words, file, line, *found)
+    assert len(found) == len(TOLD), found
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(
+    ("spoiled", "words"),
+    [
+        (("schema.sql", "apples integer", "apples integr"), 'schema.sql`, line 1: type "integr" does not exist'),
+        (("seed.sql", "VALUES (1)", "VALUES (1 / 0)"), "seed.sql`, line 3: division by zero"),
+        (("seed.sql", "SELECT i, i FROM", "SELECT 7, i FROM"), "seed.sql`, line 2: duplicate key"),
+        (("rights.sql", "GRANT SELECT ON tree", "GRANT SELECT ON three"), 'rights.sql`, line 3: relation "three"'),
+        (("workloads/trees.toml", "SELECT apples FROM tree WHERE id = 1;", "\\\\sit x 1"), "pgbench refuses `limit`"),
+        (("workloads/trees.toml", "SELECT id, apples FROM", "SELECT id FROM"), "gives 1 columns, and needs two"),
+        (("workloads/trees.toml", "tables = { tree", "tables = { twig"), "names no table"),
+        (("cases/one.toml", 'matches = "^[0-9]+$"', 'matches = "^x"'), "the right body does not match"),
+        (("cases/one.toml", 'workloads = ["pick"]', 'workloads = ["prick"]'), "there is no workload `prick`"),
+        (("cases/one.toml", "AND :tree <> ''\"", "AND :twig <> ''\""), "syntax error at or near"),
+        (("cases/one.toml", "SELECT (:answer", "SELECT 'f'::text --"), "always counts as true"),
+        (("cases/one.toml", '"SELECT count(*) FROM basket" = 1', '"SELECT id FROM tree" = 1'), "no single number"),
+        (("contract.toml", "rows = 40", "rows = 40 40"), "is not TOML"),
+    ],
+)
+def test_a_mistake_of_each_kind(places: Places, tmp_path: Path, spoiled: tuple[str, str, str], words: str) -> None:
+    """One mistake is told as one, in its own words."""
+    found = [one.message for one in told(places, tmp_path, spoiled).wrong]
+    assert len(found) == 1 and words in found[0], found
