@@ -118,7 +118,11 @@ def _of_writes(source: Source, workload: Workload) -> Iterator[tuple[Spot, str, 
     """The statements by which a write is found: each needs the value of a request."""
     asked = workload.audit
     if asked.written is not None:
-        yield Spot(source, ("audit", "written", "sql")), _dollars(asked.written.sql), 1
+        if asked.written.sql:
+            yield Spot(source, ("audit", "written", "sql")), _dollars(asked.written.sql), 1
+        if asked.written.holds:
+            holds = workload.contract.statement(asked.written.holds)
+            yield Spot(source, ("audit", "written", "holds")), holds.replace(":answer", "($1::jsonb)"), 1
         if asked.written.own is not None:
             yield Spot(source, ("audit", "written", "own", "sql")), _dollars(asked.written.own.sql), None
     if asked.history is not None:
