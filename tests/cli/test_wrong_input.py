@@ -53,7 +53,7 @@ TRY = "a service without a contract: ./fairground try http://localhost:3000/x"
         ((*RUN, "--stack", "zzz"), "there is no stack `zzz`", "`./fairground list` shows them all"),
         (
             (*RUN, "--stack", "alder-one", "--workload", "absent"),
-            "the suite names a workload `absent` that does not exist",
+            "there is no workload `absent`",
             "workloads: db-ping, db-time, lookup, ping, time, transfer, transfer-ordered, tx, users",
         ),
         ((*RUN, "--stack", "alder-one", "--scale", "0"), "`--scale 0` should be more than 0", None),
