@@ -40,7 +40,7 @@ def test_list_of_workloads(fairground: Run) -> None:
     ids = [one.id for one in Places().workloads()]
     rows = document(fairground("list", "workloads", "--json"))["workloads"]
     assert [row["id"] for row in rows] == ids
-    assert all(set(row) == {"id", "title", "why", "request"} for row in rows)
+    assert all(set(row) == {"id", "title", "contract", "why", "request"} for row in rows)
     lines = fairground("list", "workloads").stdout.splitlines()
     assert [line.split()[0] for line in lines] == ids
 

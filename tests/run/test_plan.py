@@ -271,7 +271,7 @@ def test_groups_are_joined() -> None:
     [
         (("d",), ("w0",), "the suite names a stack `d` that does not exist"),
         (("a:v9",), ("w0",), "the suite names a stack `a:v9` that does not exist"),
-        (("a",), ("w9",), "the suite names a workload `w9` that does not exist"),
+        (("a",), ("w9",), "there is no workload `w9`"),
     ],
 )
 def test_suite_with_unknown_name_is_refused(names: tuple[str, ...], chosen: tuple[str, ...], message: str) -> None:

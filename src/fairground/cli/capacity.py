@@ -37,12 +37,13 @@ OPTIONS = (
     options.STACK,
     Option(
         "workload",
-        "A workload, or several separated by commas (default: ping).",
+        "A workload, or several separated by commas (default: the contract's).",
         list[str] | None,
         None,
         short="-w",
         separated=True,
     ),
+    options.CONTRACT,
     Option("slo", "What must be kept: pNN<TIME and errors<N%, joined by commas.", str, objective.DEFAULT),
     Option("budget", "Most time to spend on all of it, such as 90s or 20m; builds do not count.", str, "5m"),
     Option("width", "How narrow the bracket should be, in percent.", float, 5.0),
@@ -62,7 +63,7 @@ OPTIONS = (
 def capacity_(_: typer.Context, given: Given) -> None:
     """The highest rate that keeps an objective, confirmed on fresh trials. With the load curve and an overload.
 
-    Examples: ./fairground capacity -s SERVER:VARIANT · ./fairground capacity -s SERVER:VARIANT -w tx --slo 'p99<20ms,errors<0.1%'
+    Examples: ./fairground capacity -s SERVER:VARIANT · capacity -s SERVER:VARIANT -w WORKLOAD --slo 'p99<20ms,errors<0.1%'
     --budget 15m
     """
     places = Places.of(os.environ, given["servers"], given["results"])
@@ -89,7 +90,7 @@ def capacity_(_: typer.Context, given: Given) -> None:
 def _asked(given: Given, places: Places) -> CapacityAsked:
     """Read what is searched, and how, from the command line. LabError for what cannot be meant."""
     kept = objective.parse(given["slo"])
-    cells = capacities.capacity_cells(places, given["stack"] or [], given["workload"] or ["ping"])
+    cells = capacities.capacity_cells(places, given["stack"] or [], given["workload"] or (), given["contract"])
     timeout_ms = min(max(LEAST_TIMEOUT_MS, round(4 * (kept.deadline_us or 0) / 1000)), MOST_TIMEOUT_MS)
     load = Load(numbers.positive("--connections", given["connections"]), model="open", timeout_ms=timeout_ms)
     settings, load = seat_verb(given, load, given["database"])

@@ -91,7 +91,7 @@ def _inputs(given: Given) -> tuple[Inputs, CheckAsked]:
         record = record_to_resume(places.results, given["resume"], RecordKind.CHECK)
         return Inputs(places, record.head.command, database, record), record.head.asked
     if not given["names"] and not given["every"]:
-        raise LabError("name a stack, or say `--all`", "./fairground check SERVER, or check --contract NAME")
+        raise LabError("name a stack, or say `--all`", "./fairground check SERVER")
     asked = checking.question(places, given["names"] or (), given["only"] or ())
     return Inputs(places, typed.command(), database), asked
 

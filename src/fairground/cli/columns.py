@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 WIDTHS: Mapping[str, Sequence[tuple[str, int]]] = {
     "stacks": (("id", 28), ("language", 10), ("approach", 10), ("title", 22), ("state", 10), ("why", 0)),
-    "workloads": (("id", 18), ("title", 28), ("request", 0)),
+    "workloads": (("id", 21), ("title", 28), ("contract", 12), ("request", 0)),
     "suites": (("path", 24), ("blocks", 2), ("title", 0)),
     "topologies": (("id", 20), ("role", 8), ("state", 10), ("about", 0)),
     "runs": (("id", 40), ("kind", 10), ("trials", 5), ("bytes", 12), ("command", 0)),

@@ -35,7 +35,8 @@ OPTIONS = (
     Option("a", "A stack (SERVER:VARIANT) or a run; what B is held against.", str | None, None, argument=True),
     Option("b", "Another stack or run; none with --revisions.", str | None, None, argument=True),
     Option("revisions", "Two git revisions of the stack A; `.` is the working tree.", str | None, None, metavar="OLD,NEW"),
-    Option("workload", "What is asked.", str, "ping", short="-w"),
+    Option("workload", "What is asked (default: the contract's).", str | None, None, short="-w"),
+    options.CONTRACT,
     Option("connections", "Connections at once.", int, 100),
     Option("budget", "Most time to spend, such as 90s or 5m.", str, "3m"),
     Option("width", "Stop when the interval is within ± this many percent.", float, 0.5),
@@ -62,7 +63,7 @@ OPTIONS = (
 def compare(_: typer.Context, given: Given) -> None:
     """Tell whether two stacks, two revisions of one, or two runs differ. Both servers run at once, loaded in short turns.
 
-    Examples: ./fairground compare SERVER:ONE SERVER:TWO -w tx · ./fairground compare RUN_A RUN_B ·
+    Examples: ./fairground compare SERVER:ONE SERVER:TWO -w WORKLOAD · ./fairground compare RUN_A RUN_B ·
     ./fairground compare SERVER:ONE --revisions main,. --fail-on slower:5%
     """
     places = Places.of(os.environ, given["servers"], given["results"])
@@ -92,17 +93,18 @@ def _asked(places: Places, given: Given, known: Sequence[Server]) -> ComparisonA
     load = Load(numbers.positive("--connections", given["connections"]), window_s=window_s, warmup_min_s=2.0, warmup_max_s=15.0)
     settings, load = seat_verb(given, load, given["database"])
     settings = placing.settings(settings, placed.placed_roles(given))
-    load, turn_s = comparing.long_enough(places, given["workload"], settings, load, numbers.positive("--turn", given["turn"]))
+    named = comparing.name(known, given["a"], given["b"], given["revisions"])
+    workload = comparing.workload_of(places, known, named, given["workload"], given["contract"])
+    load, turn_s = comparing.long_enough(places, workload, settings, load, numbers.positive("--turn", given["turn"]))
     budget_s = numbers.seconds("--budget", given["budget"])
     pairs = stopping.pairs_within(budget_s, load) if given["pairs"] is None else numbers.repeats("--pairs", given["pairs"])
-    named = comparing.name(known, given["a"], given["b"], given["revisions"])
     return ComparisonAsked(
         named.label_a,
         named.label_b,
         named.stack_a,
         named.stack_b,
         named.revisions,
-        given["workload"],
+        workload,
         load,
         settings,
         given["seed"],

@@ -25,7 +25,8 @@ from fairground.stats.agreement import Agreement
 OPTIONS = (
     Option("stack", "The stack that is loaded.", str | None, None, short="-s"),
     Option("named", "Two or more; the first is what the others are held against.", str, "engine,wrk", spelled="--generator"),
-    Option("workload", "The workload.", str, "ping", short="-w"),
+    Option("workload", "The workload (default: the contract's).", str | None, None, short="-w"),
+    options.CONTRACT,
     Option("rounds", "How often each of them measures, in turns.", int, 5),
     Option("connections", "Connections at once.", int, 50),
     Option("window", "Seconds of each measurement.", numbers.Seconds, 2.0),
@@ -90,7 +91,10 @@ def _work(given: Given) -> Work:
     }
     loads = asked.loads({**asked.DEFAULTS, **load, "rate": given["rate"], "arrivals": "constant"})
     rounds = numbers.repeats("--rounds", given["rounds"])
-    wanted = CrossCheckAsked(given["stack"], given["workload"], loads, rounds, "")
+    stack = asked.one_stack(places.load_servers(), given["stack"])
+    names = () if given["workload"] is None else (given["workload"],)
+    (workload,) = places.workloads_of(names, [stack], given["contract"])
+    wanted = CrossCheckAsked(given["stack"], workload.id, loads, rounds, "")
     return lambda sink: use_case.cross_check_stack(Inputs(places, command, given["database"]), wanted, sink)
 
 

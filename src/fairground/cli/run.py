@@ -32,7 +32,7 @@ MAY_GO_ON = (*options.SHARED, *options.some("progress", "budget", "resume", "why
 def run(context: typer.Context, given: Given) -> None:
     """Measure a suite, or the stacks and workloads you name.
 
-    Examples: ./fairground run suites/matrix.toml · ./fairground run -s SERVER:VARIANT -w tx --connections 10,100 --blocks 3
+    Examples: ./fairground run suites/matrix.toml · ./fairground run -s SERVER:VARIANT -w WORKLOAD --connections 10,100 --blocks 3
     """
     places = Places.of(os.environ, given["servers"], given["results"])
     voice = Voice(given["quiet"], given["as_json"], given["progress"])

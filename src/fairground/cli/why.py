@@ -46,7 +46,7 @@ def why(_: typer.Context, given: Given) -> None:
 
     The cell runs as it was beside copies on which one thing differs, such as a larger pool, all in turns.
 
-    Examples: ./fairground why latest SERVER:ONE tx · ./fairground why RUN SERVER:ONE transfer --budget 2m
+    Examples: ./fairground why latest SERVER:ONE WORKLOAD · ./fairground why RUN SERVER:ONE WORKLOAD --budget 2m
     """
     inputs, asked = _inputs(given)
     if not given["quiet"]:

@@ -23,7 +23,7 @@ def suite(given: Given, title: str, stacks: Sequence[str], machine: Seats | None
     `machine`: its seats where they are apart.
     """
     workloads = tuple(given["workload"] or ("all",))
-    group = SuiteGroup(tuple(stacks), workloads, loads(given), settings(given), topologies(given))
+    group = SuiteGroup(tuple(stacks), workloads, loads(given), settings(given), topologies(given), given["contract"])
     return on_versions(Suite("run", title, "", 1, 1, (seating.group(group, _wish(given), machine),)), given)
 
 

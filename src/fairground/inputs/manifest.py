@@ -239,7 +239,9 @@ def _group(source: Source, location: Location, group: GroupTable, file: SuiteFil
     for load in loads:
         if (found := faults.wrong(load)) is not None:
             raise source.error(place["faults"], f"`faults`: {found[0]}, in", found[1])
-    return SuiteGroup(merged["stacks"], merged["workloads"], loads, settings, _topologies(source, merged, place))
+    return SuiteGroup(
+        merged["stacks"], merged["workloads"], loads, settings, _topologies(source, merged, place), merged["contract"]
+    )
 
 
 def _shape(source: Source, merged: Mapping[str, Any], place: Mapping[str, Location]) -> dict[str, Any]:

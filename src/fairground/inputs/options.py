@@ -217,8 +217,11 @@ SUITE = (
 )  # fmt: skip
 STACK = Option("stack", "A stack, or a server for all of its stacks; several separated by commas.", list[str] | None, None,
                Of.GROUP, ("stacks",), key="stacks", short="-s", separated=True)  # fmt: skip
-WORKLOAD = Option("workload", "A workload, or several separated by commas (default: all).", list[str] | None, None, Of.GROUP,
-                  ("workloads",), key="workloads", short="-w", separated=True)  # fmt: skip
+WORKLOAD = Option("workload", "A workload, or several separated by commas (default: all of the contract).", list[str] | None,
+                  None, Of.GROUP, ("workloads",), key="workloads", short="-w", separated=True)  # fmt: skip
+CONTRACT = Option("contract", "The contract of the workloads (default: that of the stacks).", str | None, None, Of.GROUP,
+                  key="contract", metavar="NAME")  # fmt: skip
+"""The option by which workloads need no prefix, whatever the stacks."""
 SHARED = (
     Option("database", "Use this PostgreSQL instead of the embedded one; @FILE holds its URL.", str | None, None, metavar="URL",
            told=True),
@@ -243,6 +246,7 @@ OPTIONS = (
     Option("suite", "A suite, such as suites/demo.toml.", Path | None, None, argument=True),
     STACK,
     WORKLOAD,
+    CONTRACT,
     *LOADS,
     *HOPS,
     *SETTINGS,
@@ -258,7 +262,7 @@ OPTIONS = (
 )
 """Those of `run`."""
 
-SUITE_HAS_ITS_OWN = (WORKLOAD, *LOADS, *HOPS, *SETTINGS, VERSION)
+SUITE_HAS_ITS_OWN = (WORKLOAD, CONTRACT, *LOADS, *HOPS, *SETTINGS, VERSION)
 """What a suite says itself, so that nobody can say it beside a suite."""
 
 

@@ -23,6 +23,7 @@ class GroupTable:
         " `deployed`: the documented variants of each server, and the first of one that has none"
     )
     workloads: tuple[str, ...] | None = shape_key("ids of `./fairground list workloads`, or `all`")
+    contract: str | None = shape_key("the contract whose workloads these are; without it, that of the stacks")
     connections: tuple[int, ...] | None = shape_key("connections at once; several numbers are several loads")
     keep_alive: bool | None = shape_key("`false`: a new connection for each request")
     window_s: float | None = shape_key("seconds measured; rare events may need more")

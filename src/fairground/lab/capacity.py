@@ -16,21 +16,30 @@ from fairground.lab.preparation import Inputs, prepare
 from fairground.lab.recording import NewEntry, Units, open_record, record_units
 from fairground.model import Cell, LabError
 from fairground.model.record import CapacityAsked, Record, RecordEnd, RecordKind
+from fairground.run import naming
 
 Measure = Callable[[int, Sequence[CapacityPart]], Iterator[CapacityPart]]
 """Makes what is missing of the cell of a number (from 1), of which there are these parts."""
 
 
-def capacity_cells(places: Places, stacks: Sequence[str], workloads: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Every named stack on every named workload that its server does not skip, by id. LabError for what is not there."""
+def capacity_cells(
+    places: Places, stacks: Sequence[str], workloads: Sequence[str], contract: str | None = None
+) -> tuple[tuple[str, str], ...]:
+    """Every named stack on every named workload that its server does not skip, by id. LabError for what is not there.
+
+    Where no workload is named it is the default one of the stacks' contract, or of the `contract`.
+    """
     if not stacks:
         raise LabError("name at least one `--stack`", "./fairground capacity --stack SERVER:VARIANT")
     servers = places.load_servers()
-    for name in workloads:
-        if places.workload(name).pipeline > 1:
-            raise LabError(f"`{name}` sends several requests at once, which no rate of arrivals does", "choose another workload")
     chosen = {one.id: one for name in stacks for one in manifest.find_stack(servers, name)}
-    found = [(one.id, name) for one in chosen.values() for name in dict.fromkeys(workloads) if name not in one.server.skip]
+    meant = places.workloads_of(workloads, list(chosen.values()), contract)
+    for one in meant:
+        if one.pipeline > 1:
+            raise LabError(
+                f"`{one.id}` sends several requests at once, which no rate of arrivals does", "choose another workload"
+            )
+    found = [(stack.id, one.id) for stack in chosen.values() for one in meant if naming.is_asked(stack, one)]
     if not found:
         raise LabError("none of these stacks does any of these workloads", "`./fairground list workloads` shows them all")
     return tuple(found)

@@ -48,6 +48,13 @@ def name(known: Sequence[Server], a: str | None, b: str | None, old_new: str | N
     return Named(f"{stack}@{old}", f"{stack}@{new}", stack, stack, (old, new))
 
 
+def workload_of(places: Places, known: Sequence[Server], named: Named, text: str | None, contract: str | None) -> str:
+    """The id of the workload that is meant for both sides. None: their contract's default. LabError where it is not theirs."""
+    stacks = [one_stack(known, id) for id in dict.fromkeys((named.stack_a, named.stack_b))]
+    (found,) = places.workloads_of(() if text is None else (text,), stacks, contract)
+    return found.id
+
+
 def long_enough(places: Places, workload: str, settings: CellSettings, load: Load, turn_s: float) -> tuple[Load, float]:
     """Return the load and the seconds of a turn of a comparison, both made long enough.
 

@@ -19,7 +19,7 @@ README = """# Servers, measured with Fairground
 
 ```
 fairground check {name}
-fairground run --stack {name} --workload db-ping --workload tx
+fairground run --stack {name}
 fairground compare --revisions HEAD,. {name}:VARIANT
 ```
 

@@ -50,6 +50,7 @@ def _workloads(places: Places) -> list[Row]:
         {
             "id": one.id,
             "title": one.title,
+            "contract": one.contract.id,
             "why": " ".join(one.why.split()),
             "request": secret.redact(f"{one.method} {one.path}"),
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sysconfig
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,8 +15,9 @@ from fairground.inputs import contracts, manifest, workload_files
 from fairground.lab import roots
 from fairground.lab.cache import cache_of
 from fairground.lab.roots import ROOT
-from fairground.model import LabError, Server, Workload
+from fairground.model import LabError, Server, Stack, Workload
 from fairground.model.contract import Contract
+from fairground.run import naming
 
 CONTRACTS = "contracts"
 """The folder of contracts, one below it for each."""
@@ -121,6 +122,19 @@ class Places:
         if id not in known:
             raise LabError(f"there is no workload `{id}`", f"workloads: {', '.join(sorted(known))}")
         return known[id]
+
+    def workloads_of(self, names: Sequence[str], stacks: Sequence[Stack], contract: str | None = None) -> tuple[Workload, ...]:
+        """The workloads of these names for these stacks; the contract's default where there is no name.
+
+        LabError for a name that is none, or for stacks of another contract.
+        """
+        known = self.workloads()
+        if not names:
+            found: tuple[Workload, ...] = (naming.default_workload(stacks, known, contract),)
+        else:
+            found = naming.meant_workloads(names, stacks, known, contract)
+        naming.require_one_contract(stacks, found)
+        return found
 
     def load_servers(self) -> tuple[Server, ...]:
         """All servers, by id. A `[skip]` is held against the workloads that exist. LabError for an id that two folders have."""

@@ -116,7 +116,15 @@ def _cores(trial: Trial, window_s: float) -> Evidence:
 
 
 def _names(cell: Cell) -> set[str]:
-    return {cell.stack, cell.stack.partition(":")[0], cell.workload, cell.topology.id, cell.load.id, *cell.id.split()}
+    return {
+        cell.stack,
+        cell.stack.partition(":")[0],
+        cell.workload,
+        cell.workload.rpartition("/")[2],
+        cell.topology.id,
+        cell.load.id,
+        *cell.id.split(),
+    }
 
 
 def _some(cells: Sequence[Cell], most: int = 8) -> str:

@@ -285,6 +285,8 @@ class SuiteGroup:
     loads: tuple[Load, ...]
     settings: CellSettings
     topologies: tuple[Topology, ...] = (Topology(),)
+    contract: str | None = None
+    """The contract of its workloads' names; None: that of its stacks."""
 
 
 @dataclass(frozen=True)

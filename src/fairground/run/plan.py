@@ -43,7 +43,7 @@ from fairground.model import (
     Workload,
     WorkloadEvent,
 )
-from fairground.run import rounds, windows
+from fairground.run import naming, rounds, windows
 from fairground.run.rounds import Entry
 from fairground.stats.comparisons import heat_of
 
@@ -159,7 +159,9 @@ def of_suite(
     PostgreSQL by `PostgreSQL MAJOR`, why they are not here; of the slowed control, as `control slowed`, why none can be made.
     """
     parts = [
-        PlanPart(_stacks(group, servers), _workloads(group, workloads), group.loads, group.topologies, group.settings)
+        PlanPart(
+            stacks := _stacks(group, servers), _workloads(group, stacks, workloads), group.loads, group.topologies, group.settings
+        )
         for group in suite.groups
     ]
     return build(suite, parts, command, unavailable, hosts)
@@ -220,6 +222,8 @@ def _join(suite: Suite, parts: Sequence[PlanPart], command: str, unavailable: Ma
             for stack in part.stacks:
                 if stack.id in unavailable:
                     skipped[stack.id] = unavailable[stack.id]
+                elif workload.contract.id != stack.server.contract.id:
+                    continue  # `all` stacks, or workloads of several contracts: each has its own
                 elif workload.id in stack.server.skip:
                     skipped[f"{stack.id} {workload.id}"] = stack.server.skip[workload.id]
                 else:
@@ -371,10 +375,10 @@ def _is_meant(name: str, stack: Stack, server: Server) -> bool:
     return name in ("all", server.id, stack.id, str(stack.variant.approach))
 
 
-def _workloads(group: SuiteGroup, workloads: Sequence[Workload]) -> tuple[Workload, ...]:
-    known = {workload.id: workload for workload in workloads}
-    unknown = [name for name in group.workloads if name not in known and name != "all"]
-    if unknown:
-        raise LabError(f"the suite names a workload `{unknown[0]}` that does not exist", f"workloads: {', '.join(sorted(known))}")
-    names = [one for name in group.workloads for one in (known if name == "all" else [name])]
-    return tuple(known[name] for name in dict.fromkeys(names))
+def _workloads(group: SuiteGroup, stacks: Sequence[Stack], workloads: Sequence[Workload]) -> tuple[Workload, ...]:
+    """The workloads of a group. LabError where a stack that it names fulfils another contract."""
+    named = [one for one in stacks if {one.id, one.server.id} & set(group.stacks)]
+    found = naming.meant_workloads(group.workloads, stacks, workloads, group.contract)
+    if naming.EVERY not in group.workloads or group.contract is not None:
+        naming.require_one_contract(named, found)
+    return found

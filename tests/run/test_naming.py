@@ -1,0 +1,125 @@
+"""Workloads by their names: as they stand, in the contract of the stacks, or in the one that is named."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from builders.contracts import WORKLOADS
+from builders.orchard import make_orchard
+from builders.paths import ROOT
+from fairground.inputs import contracts, manifest, workload_files
+from fairground.lab import compare
+from fairground.lab.capacity import capacity_cells
+from fairground.lab.places import Places
+from fairground.model import CellSettings, LabError, Load, Stack, Suite, SuiteGroup, Workload
+from fairground.run import naming, plan
+
+MANIFEST = """
+title    = "{name}"
+language = "C"
+homepage = "https://example.com"
+about    = "For tests of names."
+contract = "{contract}"
+version  = ["true"]
+serve    = ["true"]
+[variants.plain]
+about = "as it comes"
+approach = "documented"
+"""
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    """Two servers: `picker` of a contract of the tests' own, `usual` of the standard one."""
+    make_orchard(tmp_path / "contracts")
+    for name, contract in (("picker", "orchard"), ("usual", "seeds")):
+        (tmp_path / "servers" / name).mkdir(parents=True)
+        (tmp_path / "servers" / name / "server.toml").write_text(MANIFEST.format(name=name, contract=contract))
+    return Places(ROOT, tmp_path / "servers", tmp_path / "results", tmp_path / "cache")
+
+
+def stack(places: Places, name: str) -> Stack:
+    return next(one for server in places.load_servers() for one in server.stacks if server.id == name)
+
+
+def cells(places: Places, stacks: tuple[str, ...], names: tuple[str, ...], contract: str | None = None) -> set[tuple[str, str]]:
+    """Stack and workload of each cell that a run would have."""
+    group = SuiteGroup(stacks, names, (Load(),), CellSettings(), contract=contract)
+    planned = plan.of_suite(Suite("s", "s", "", 1, 1, (group,)), places.load_servers(), places.workloads(), "c")
+    return {(slot.cell.stack.partition(":")[0], slot.cell.workload) for slot in planned.slots}
+
+
+def test_a_bare_name_is_of_the_stacks_contract(places: Places) -> None:
+    """With and without the option, and with its prefix, the same cell is meant."""
+    wanted = {("picker", "orchard/trees")}
+    assert cells(places, ("picker",), ("trees",)) == wanted
+    assert cells(places, ("picker",), ("trees",), "orchard") == wanted
+    assert cells(places, ("picker:plain",), ("orchard/trees",)) == wanted
+
+
+def test_all_are_those_of_the_contract(places: Places) -> None:
+    """Each stack has those of its own contract; the contract that is named has no others."""
+    both = {("picker", "orchard/trees"), ("picker", "orchard/pick")}
+    assert cells(places, ("picker",), ("all",)) == both
+    assert cells(places, ("all",), ("all",), "orchard") == both
+    everything = cells(places, ("picker", "usual"), ("all",))
+    assert both < everything and {name for _, name in everything - both} == set(WORKLOADS)
+
+
+def test_a_name_stands_before_that_of_a_contract(places: Places) -> None:
+    """A workload of the very name comes first: what was said before there were several contracts means the same."""
+    trees, usual = (next(one for one in places.workloads() if one.id == id) for id in ("orchard/trees", "ping"))
+    twin: Workload = replace(usual, id="trees")
+    found = naming.meant_workloads(["trees"], [stack(places, "picker")], [trees, twin])
+    assert found == (twin,)
+
+
+@pytest.mark.parametrize(
+    ("stacks", "names", "contract", "words"),
+    [
+        (("usual",), ("orchard/trees",), None, "`usual:plain` fulfils the contract `seeds`, and `orchard/trees` is a workload of"),
+        (("usual",), ("trees",), "orchard", "`usual:plain` fulfils the contract `seeds`"),
+        (("picker", "usual"), ("trees",), None, "`usual:plain` fulfils the contract `seeds`"),
+        (("picker",), ("tree",), None, "there is no workload `tree`"),
+        (("picker",), ("ping",), "orchard", "there is no workload `ping` in the contract `orchard`"),
+        (("picker",), ("trees",), "orchart", "there is no contract `orchart`"),
+    ],
+)  # fmt: skip
+def test_what_does_not_go_together_is_refused(
+    places: Places, stacks: tuple[str, ...], names: tuple[str, ...], contract: str | None, words: str
+) -> None:
+    """One sentence says what the stack fulfils, or what there is not."""
+    with pytest.raises(LabError, match=words):
+        cells(places, stacks, names, contract)
+
+
+def test_the_default_is_the_contracts(places: Places) -> None:
+    """Of a capacity and a comparison; stacks of two contracts have none."""
+    assert capacity_cells(places, ["picker"], ()) == (("picker:plain", "orchard/trees"),)
+    named = compare.Named("a", "b", "picker:plain", "picker:plain")
+    assert compare.workload_of(places, places.load_servers(), named, None, None) == "orchard/trees"
+    assert compare.workload_of(places, places.load_servers(), named, "pick", None) == "orchard/pick"
+    with pytest.raises(LabError, match="several contracts"):
+        places.workloads_of((), [stack(places, "picker"), stack(places, "usual")])
+
+
+def test_a_suite_names_its_contract(places: Places, tmp_path: Path) -> None:
+    """At the top of its file, for every group."""
+    path = tmp_path / "suites" / "one.toml"
+    path.parent.mkdir()
+    path.write_text(
+        'title = "one"\nabout = "it"\nblocks = 1\nseed = 1\nconnections = [1]\ncontract = "orchard"\n'
+        '[[group]]\nstacks = ["all"]\nworkloads = ["trees"]\n'
+    )
+    (group,) = manifest.load_suite(path).groups
+    assert cells(places, group.stacks, group.workloads, group.contract) == {("picker", "orchard/trees")}
+
+
+def test_a_contracts_default_is_a_workload(tmp_path: Path) -> None:
+    """So that a verb which asks for none finds one."""
+    make_orchard(tmp_path, (("contract.toml", '"trees"\n[num', '"twigs"\n[num'),))
+    with pytest.raises(LabError, match="there is no workload `twigs` for `default`"):
+        workload_files.load_workloads(contracts.read_contract(tmp_path / "orchard"))
