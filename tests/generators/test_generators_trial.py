@@ -161,7 +161,7 @@ def test_share_of_a_single_thread() -> None:
 
 def test_cells_of_a_missing_generator_are_left_out() -> None:
     """A tool that is not here takes its cells with it, with the reason; the others stay. Nothing left is an error."""
-    server = Server("s", "T", "L", "-", "a", Path("s"), (), (), ("v",), ("s",), {"v": Variant("v", "a")}, {})
+    server = Server("s", "T", "L", "-", "a", Path("s"), (), (), ("v",), ("s",), {"v": Variant("v", "a")}, {}, SEEDS)
     loads = (Load(), Load(generator="k6"))
     why = {"generator k6": "`k6` is not installed → get it"}
 
