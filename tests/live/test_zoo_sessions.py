@@ -150,7 +150,8 @@ def test_as_a_service_without_a_contract(bench: Bench, row: Row, tmp_path: Path)
     assert bench.database is not None
     database, port = bench.database.arm(1), free_port()
     database.reset(SEEDS.data(1))
-    environ = server.environment(os.environ, stack, CellSettings(workers=1, scale=1), "127.0.0.1", port, database.server_url())
+    values = server.values_of(CellSettings(workers=1, scale=1), "127.0.0.1", port, database.server_url())
+    environ = server.environment(os.environ, stack, values)
     words = ["try", "--url", f"http://127.0.0.1:{port}/ping", "--window", "1", "--json", "--results", str(tmp_path), "--"]
     done = subprocess.run(
         [sys.executable, "-m", "fairground", *words, *stack.server.serve],
