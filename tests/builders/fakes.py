@@ -171,7 +171,9 @@ class FakeStack:
 
     id: str
     server: Any = field(
-        default_factory=lambda: SimpleNamespace(skip={}, folder=Path(__file__).parent, names=lambda scale: {}, port=None)
+        default_factory=lambda: SimpleNamespace(
+            skip={}, folder=Path(__file__).parent, names=lambda scale: {}, port=None, is_told=lambda name: True
+        )
     )
 
 

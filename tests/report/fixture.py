@@ -404,6 +404,7 @@ def _run(name: str, plan: Plan, trials: tuple[Trial, ...], workloads: tuple[str,
             "why": WHY.get(workload, "Size only."),
             "request": f"POST /{workload}?from={{int:1..100}}",
             "limit_sql": "" if workload == "ping" else "SELECT 1;",
+            "twin": "transfer-ordered" if workload == "transfer" else "",
         }
         for workload in workloads
     }

@@ -13,7 +13,7 @@ from fairground.capacity.service.values import Visit
 from fairground.model import Finding, Severity, Suite, Trial, Verdict, foreign
 from fairground.report import capacity, comparison, replication, visit
 from fairground.report.boards import boards
-from fairground.report.run import page, transfer
+from fairground.report.run import crossing, page
 from fairground.report.run.headline import voids
 from fairground.report.trial import trial_page
 from report import fixture
@@ -71,7 +71,7 @@ def test_capacity_is_clean() -> None:
 
 def test_markdown_and_csv_are_clean() -> None:
     """Summaries for a pull request, for docs and for a spreadsheet."""
-    for text in (page.markdown(RUN), page.summary_csv(RUN), transfer.markdown(RUN, boards(RUN))):
+    for text in (page.markdown(RUN), page.summary_csv(RUN), crossing.markdown(RUN, boards(RUN))):
         assert is_clean(text)
     shown = [line for line in page.markdown(RUN).splitlines() if "<script>" in line]
     assert shown == ["`" + foreign.line(RUN.plan.command).replace("`", "'") + "`"], "only as code, where it opens no tag"

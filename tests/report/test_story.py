@@ -10,7 +10,7 @@ import pytest
 from fairground.model import Run
 from fairground.report import boards
 from fairground.report.charts import palette
-from fairground.report.run import bars, grid, story, transfer
+from fairground.report.run import bars, crossing, grid, story
 from fairground.stats.comparisons import Comparison, Quantity
 from report import fixture
 
@@ -18,7 +18,7 @@ from report import fixture
 def told(run: Run) -> tuple[str, ...]:
     """The story of a run."""
     shown = boards.boards(run)
-    return story.story(shown, transfer.crossings(run, shown))
+    return story.story(shown, crossing.crossings(run, shown))
 
 
 def test_with_blocks_the_story_says_who_leads_and_where_it_matters_most() -> None:

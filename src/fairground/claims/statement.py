@@ -3,8 +3,8 @@
     rps(go:pgx ping c100) / rps(node:pm2 ping c100) > 1.5        a ratio of two cells
     p99(node:pm2 ping c1000) > 100ms                             a cell against a number
     rps(python:raw ping c1000) ~ 8.9 * rps(python:raw ping c100) equal within a tolerance
-    errors(go:pgx db-ping pgbouncer-tx) > 10%                    a share
-    diagnosis(go:pgx transfer) is deadlock                       the named limit
+    errors(STACK WORKLOAD pgbouncer-tx) > 10%                    a share
+    diagnosis(STACK WORKLOAD) is deadlock                        the named limit
 
 The words in parentheses are a stack, a workload, and as many marks of a cell as are needed to mean one (`cells.marks`). A stack
 with a `*` is a pattern: rps(go:pgx ping) / rps(* ping) > 1 is held against each other stack.

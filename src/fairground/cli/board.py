@@ -85,7 +85,7 @@ class Table:
 
 
 def _head(board: Board, shown: Sequence[Board]) -> str:
-    """`tx · direct · PostgreSQL 17`: the workload, and of the board's conditions those that not all boards of it share."""
+    """`WORKLOAD · direct · PostgreSQL 17`: the workload, and of the board's conditions those that not all boards of it share."""
     others = [other.parts for other in shown if other.workload == board.workload]
     return " · ".join([board.workload, *(part for part in board.parts if not all(part in parts for parts in others))])
 

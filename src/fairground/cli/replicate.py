@@ -25,7 +25,7 @@ from fairground.report import replication
 from fairground.report.replication import Replication
 
 OPTIONS = (
-    Option("suite", "A suite with claims, such as transfer; all: one after the other.", str, ..., argument=True),
+    Option("suite", "A suite with claims; all: one after the other.", str, ..., argument=True),
     Option("profile", "quick (minutes) or full (hours).", str, "quick"),
     Option("blocks", "Repeat every cell this many times (default: as the profile says).", int | None, None),
     Option("of_run", "Judge the claims on this run; measure nothing.", str | None, None, spelled="--run", metavar="RUN"),
@@ -39,9 +39,9 @@ OPTIONS = (
 def replicate(_: typer.Context, given: Given) -> None:
     """Measure a published benchmark's cells here and say of each of its claims whether it holds, and why.
 
-    Examples: ./fairground replicate transfer · ./fairground replicate apostol --profile full ·
-    ./fairground replicate users --blocks 8 · ./fairground replicate all --resume latest ·
-    ./fairground replicate users --run latest --markdown docs/replications.md
+    Examples: ./fairground replicate SUITE · ./fairground replicate SUITE --profile full ·
+    ./fairground replicate SUITE --blocks 8 · ./fairground replicate all --resume latest ·
+    ./fairground replicate SUITE --run latest --markdown docs/replications.md
     """
     blocks = None if given["blocks"] is None else numbers.repeats("--blocks", given["blocks"])
     asked = use_case.ReplicationAsked(

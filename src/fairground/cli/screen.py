@@ -89,7 +89,7 @@ class Screen:
             self._console.print(shown, soft_wrap=True)
 
     def _what(self, cell: Cell) -> str:
-        """The workload, and what of path, load and version is not the same for all cells of the run: `tx nginx c100`."""
+        """The workload, and what of path, load and version is not the same for all cells of the run: `WORKLOAD nginx c100`."""
         return " ".join([cell.workload, *itertools.compress(_conditions(cell), self._varies)])
 
     def _lines(self, now: Progress) -> Group:

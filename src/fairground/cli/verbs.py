@@ -97,7 +97,8 @@ app = typer.Typer(
     name="fairground",
     cls=Verbs,
     help="Measure web servers backed by PostgreSQL: proves the answers right, and says what limited each number.\n\n"
-    "Examples:\n\n  ./fairground demo\n\n  ./fairground run --stack SERVER --workload tx --connections 100\n\n" + EXIT_CODES,
+    "Examples:\n\n  ./fairground demo\n\n  ./fairground run --stack SERVER --workload WORKLOAD --connections 100\n\n"
+    + EXIT_CODES,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     no_args_is_help=True,

@@ -65,7 +65,7 @@ def _inputs(given: Given) -> tuple[Inputs, WhyAsked]:
         record = record_to_resume(places.results, given["resume"], RecordKind.WHY)
         return Inputs(places, record.head.command, database, record), record.head.asked
     if given["run"] is None or not given["cell"]:
-        raise LabError("name a run and one of its cells", "./fairground why latest SERVER:ONE tx")
+        raise LabError("name a run and one of its cells", "./fairground why latest SERVER:ONE WORKLOAD")
     found = records.load_run(records.find_run(places.results, given["run"]))
     asked = asking.question(found, given["cell"], given["reason"], numbers.seconds("--budget", given["budget"]))
     return Inputs(places, typed.command(), database), asked

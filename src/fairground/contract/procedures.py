@@ -20,7 +20,7 @@ WORKS_AGAIN_WITHIN_S = 5.0
 EXITS_WITHIN_S = 5.0
 POLL_S = 0.02
 REFUSED_WITHIN_MS = 500
-"""How much longer than POOL_WAIT_MS the fastest of `REFUSALS` refusals may take; wide, since machines are noisy."""
+"""How much longer than its wait for a connection the fastest of `REFUSALS` refusals may take; wide, since machines are noisy."""
 REFUSALS = 5
 TIMER_SLACK_MS = 2
 """Timers that round down may end a wait a little early."""
@@ -116,12 +116,13 @@ def _one_more_is_refused(means: Means, target: Target, pool_wait_ms: int) -> Cas
     evidence: dict[str, int | float | str | None] = {"fastest_ms": min(took_ms), "slowest_ms": max(took_ms)}
     if min(took_ms) < pool_wait_ms - TIMER_SLACK_MS:
         return CaseOutcome(
-            f"`{line}` was refused after {min(took_ms)} ms, before POOL_WAIT_MS={pool_wait_ms} had passed",
+            f"`{line}` was refused after {min(took_ms)} ms, before the wait of {pool_wait_ms} ms for a connection had passed",
             evidence=evidence,
         )
     if min(took_ms) > pool_wait_ms + REFUSED_WITHIN_MS:
         return CaseOutcome(
-            f"`{line}` was refused only after {min(took_ms)} ms under POOL_WAIT_MS={pool_wait_ms}", evidence=evidence
+            f"`{line}` was refused only after {min(took_ms)} ms under a wait of {pool_wait_ms} ms for a connection",
+            evidence=evidence,
         )
     return CaseOutcome(None, evidence=evidence)
 
@@ -150,7 +151,7 @@ def _connections_within_pool(case: Case, target: Target, stage: Stage) -> CaseOu
     evidence: dict[str, int | float | str | None] = {"peak": peak, "allowed": case.settings.pool_size, "requests": len(futures)}
     if peak > case.settings.pool_size:
         return CaseOutcome(
-            f"the server had {peak} connections to the database, allowed are POOL_SIZE={case.settings.pool_size}",
+            f"the server had {peak} connections to the database, allowed are {case.settings.pool_size}",
             evidence=evidence,
         )
     if wrongs:

@@ -229,7 +229,7 @@ def connections_at_once(cell: Cell) -> int:
 
 
 def budget(database: DatabaseUse, cell: Cell) -> tuple[Finding, ...]:
-    """Check the connection budget (V18): more connections than POOL_SIZE is a breach of the contract.
+    """Check the connection budget (V18): more connections than its pool size is a breach of the contract.
 
     Two look: samples of what is open, and the database, which refuses what is over the limit however short it would be. Behind a
     pooler the server's connections are those to the pooler, and the pooler has a size of its own to hold to.
@@ -249,6 +249,15 @@ def budget(database: DatabaseUse, cell: Cell) -> tuple[Finding, ...]:
     return tuple(found)
 
 
+def untold(database: DatabaseUse) -> tuple[Finding, ...]:
+    """Note how many connections a server held that was told no size of its pool, and so is held to none."""
+    peak = database.connections_peak
+    if peak is None:
+        return ()
+    sentence = f"the server is told no size of its pool, and held {peak} connections to the database at most"
+    return (Finding("connections", Severity.NOTE, sentence, {"peak": peak}),)
+
+
 def connections(peak: int | None, allowed: int, where: str = "database", refused: int | None = None) -> tuple[Finding, ...]:
     """Reject a server that had more connections than it may hold.
 
@@ -258,10 +267,10 @@ def connections(peak: int | None, allowed: int, where: str = "database", refused
     """
     said = f"the database refused {refused:,} connections beyond the limit" if refused else ""
     if peak is not None and peak > allowed:
-        sentence = f"the server held {peak} connections to the {where}, and POOL_SIZE allowed {allowed}"
+        sentence = f"the server held {peak} connections to the {where}, and its pool size allowed {allowed}"
         sentence += f"; {said}" if said else ""
     elif said:
-        sentence = f"{said} of the server, and POOL_SIZE allowed {allowed}"
+        sentence = f"{said} of the server, and its pool size allowed {allowed}"
     else:
         return ()
     return (Finding("connections", Severity.REJECT, sentence, {"peak": peak, "pool_size": allowed, "refused": refused}),)

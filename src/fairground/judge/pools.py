@@ -47,7 +47,7 @@ def pools(counters: TrialCounters) -> Iterator[Finding]:
     elif held < counters.at.pool_busy * allowed:
         yield SMALL_POOL.finding(
             f"the server never held more than {held} of the {allowed} connections that it may have, and {busy:.1f} were in use on"
-            f" average while {under_way:.0f} requests were under way: its pool is smaller than POOL_SIZE",
+            f" average while {under_way:.0f} requests were under way: its pool is smaller than it was told",
             **evidence,
         )
     elif busy >= counters.at.pool_busy * allowed:

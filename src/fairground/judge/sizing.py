@@ -1,6 +1,6 @@
 """The length of a window, by the events that its workload's number depends on, and of a warm-up in turns. Pure.
 
-A workload may be about something rare: `transfer` meets a deadlock or two in a second, each of which holds rows for a second. A
+A workload may be about something rare: one meets a deadlock or two in a second, each of which holds rows for a second. A
 window of few of them is mostly chance. The warm-up is the pilot: its events say how long the window must be. None of its seconds
 is in the number. A window that ended with its own fiftieth event would be biased: it would end as soon as luck is bad.
 """

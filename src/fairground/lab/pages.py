@@ -82,7 +82,7 @@ def comparison_of(record: Record[ComparisonAsked, Round]) -> Compared:
 
 
 def _subject(asked: ComparisonAsked) -> str:
-    """`tx c100`, and the path where it is not direct."""
+    """`WORKLOAD c100`, and the path where it is not direct."""
     path = "" if asked.topology.id == "direct" else f" {asked.topology.id}"
     return f"{asked.workload} c{asked.load.connections}{path}"
 

@@ -10,7 +10,7 @@ from fairground.lab import splice
 from fairground.model import LabError, Run
 from fairground.report import boards
 from fairground.report.boards import Board
-from fairground.report.run import distances, faults, table, transfer
+from fairground.report.run import crossing, distances, faults, table
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class MarkdownPart:
     suite: str
 
 
-def _transfer(run: Run, shown: Sequence[Board]) -> str | None:
-    return transfer.markdown(run, shown) if transfer.crossings(run, shown) else None
+def _lock_order(run: Run, shown: Sequence[Board]) -> str | None:
+    return crossing.markdown(run, shown) if crossing.crossings(run, shown) else None
 
 
 def _faults(run: Run, _: Sequence[Board]) -> str | None:
@@ -33,7 +33,7 @@ def _faults(run: Run, _: Sequence[Board]) -> str | None:
 
 
 PARTS: Mapping[str, MarkdownPart] = {
-    "transfer": MarkdownPart("Why transfer is slow", _transfer, f"no number on `{transfer.CROSSING}`", "transfer"),
+    "lock-order": MarkdownPart("What the order of locks costs", _lock_order, "no workload with a twin", "transfer"),
     "table": MarkdownPart(table.TITLE, table.markdown, "no cell", "matrix"),
     "faults": MarkdownPart("Faults: what a server does when its database goes away", _faults, "no cell with a fault", "faults"),
     "distance": MarkdownPart("Distance: what a round trip costs", distances.markdown, "one distance alone", "distance"),

@@ -17,7 +17,7 @@ from fairground.model import LabError, MachineError, Run, foreign
 from fairground.model.record import Listed, Record, RecordKind
 from fairground.records import Damaged
 from fairground.report import boards
-from fairground.report.run import story, transfer
+from fairground.report.run import crossing, story
 from fairground.report.site import history, site
 from fairground.report.site.history import History
 from fairground.report.site.site import RecordLine
@@ -151,7 +151,7 @@ def _pages(one: Listed, record: Record[Any, Any], run: Run | None) -> tuple[str,
     """Return what a record says in one sentence, and its files."""
     if run is not None:
         shown = boards.boards(run)
-        return story.story(shown, transfer.crossings(run, shown))[0].replace("`", ""), pages.pages_of(run, HOME)
+        return story.story(shown, crossing.crossings(run, shown))[0].replace("`", ""), pages.pages_of(run, HOME)
     if one.kind is RecordKind.CROSS_CHECK:
         return cross_check.says(record), iter(())
     if one.kind is RecordKind.CHECK:

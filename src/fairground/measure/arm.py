@@ -63,6 +63,16 @@ class StackArm(Arm):
     statements: tuple[str, ...] = ()
     slowed: str = "server"
 
+    @property
+    def names(self) -> Mapping[str, object]:
+        """The values of `$names` in texts of the contract: numbers of the arm's data, and paths of its server."""
+        return self.stack.server.names(self.cell.settings.scale)
+
+    @property
+    def holds_a_pool(self) -> bool:
+        """True if it was told the size of its pool: who is told none is held to none, unless a pooler stands before it."""
+        return self.stack.server.is_told("pool_size") or self.cell.topology.pooler is not None
+
 
 @dataclass(frozen=True)
 class CheckArm(StackArm):

@@ -39,7 +39,7 @@ class CheckedStack(StartedStack):
                 [case for case in self.bench.cases if case.contract == self.workload.contract.id],
                 address=(self.host, self.port),
                 contract=self.workload.contract,
-                names=self.names,
+                names=self.arm.names,
                 probe=self.database.probe,
                 stage=self.stage,
                 only=self.arm.only,
@@ -83,7 +83,7 @@ class LiveStage:
         self.stop()
         self._settings, self._disturbed = wanted, False
         cell = replace(checked.arm.cell, settings=self._settings)
-        self._database.limit_connections(answers.connection_limit(cell, checked.bench.thresholds.rules))
+        self._database.limit_connections(checked.most_connections(cell))
         path.open_server(checked.stack_arm.stack, self._settings)
         problem = path.wait(checked.bench.ready_timeout_s)
         if problem is not None:
@@ -135,7 +135,11 @@ class LiveStage:
     def _beyond_its_pool(self) -> tuple[Finding, ...]:
         """Return the findings on the connections that the server has held so far. There are none once they were cut."""
         peak, refused = self._checked.seen.connections_peak, self._database.refused_connections()
-        return () if self._disturbed else answers.connections(peak, self._settings.pool_total, refused=refused)
+        return (
+            ()
+            if self._disturbed or not self._checked.stack_arm.holds_a_pool
+            else answers.connections(peak, self._settings.pool_total, refused=refused)
+        )
 
     @contextmanager
     def holding(self, *rows: str) -> Iterator[contract.Hold]:

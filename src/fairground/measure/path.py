@@ -63,7 +63,7 @@ class Route:
 
     @property
     def url(self) -> str:
-        """The server's `DATABASE_URL`."""
+        """The URL of the database that the server is told."""
         port = self.wire.ports.get("database") if self.wire is not None else None
         return self.near_url if port is None else topology.at(self.near_url, self.host, port)
 

@@ -32,7 +32,7 @@ from fairground.measure import audit, backends, distance, slowdown, tables
 from fairground.measure.arm import ArmWindow, Ended, StackArm
 from fairground.measure.bench import HOST
 from fairground.measure.commits import CommitWitness
-from fairground.measure.faults import Faults, Happened
+from fairground.measure.faults import UNLIMITED, Faults, Happened
 from fairground.measure.flushes import Flushes
 from fairground.measure.lifetime import LifetimeWatch
 from fairground.measure.loaded import Loaded
@@ -45,6 +45,7 @@ from fairground.measure.turntaking import TurnTaking
 from fairground.measure.watch import database_use
 from fairground.model import (
     AuditLine,
+    Cell,
     DatabaseUse,
     Fault,
     HostUse,
@@ -101,11 +102,6 @@ class StartedStack(Loaded):
         self.faults = Faults(bench.keeper, self.database, self.path, self.seen, self.arm.cell)
 
     @property
-    def names(self) -> Mapping[str, object]:
-        """The values of `$names` in texts of the contract: numbers of the arm's data, and paths of its server."""
-        return self.stack_arm.stack.server.names(self.arm.cell.settings.scale)
-
-    @property
     def stack_arm(self) -> StackArm:
         """The arm, which is a stack's."""
         assert isinstance(self.arm, StackArm)
@@ -116,6 +112,10 @@ class StartedStack(Loaded):
         happened = self.faults.carry_out(fault)
         self.lifetime.begin()
         return happened
+
+    def most_connections(self, cell: Cell) -> int:
+        """The most connections at once that the database lets it have under the settings of a cell."""
+        return answers.connection_limit(cell, self.bench.thresholds.rules) if self.stack_arm.holds_a_pool else UNLIMITED
 
     def notice_crash(self) -> None:
         """Find out whether the database server still is the one that it was. MachineError where it has ended."""
@@ -139,7 +139,7 @@ class StartedStack(Loaded):
             with self.phase("reset"):
                 self.database.reset(self.workload.contract.data(self.arm.cell.settings.scale))
                 self.lifetime.begin()
-                self.database.limit_connections(answers.connection_limit(self.arm.cell, self.bench.thresholds.rules))
+                self.database.limit_connections(self.most_connections(self.arm.cell))
                 self.database.alter(self.stack_arm.statements)
             if self.database.shared:
                 self.find("shared-role", Severity.NOTE, f"the server logged in as the lab does: {self.database.shared}")
@@ -224,7 +224,12 @@ class StartedStack(Loaded):
             cases = contract.select(self.bench.cases, self.workload.id, quick=True)
             probe, skip = self.database.probe, self.stack_arm.stack.server.skip
             report = contract.run(
-                cases, address=(self.host, self.port), contract=self.workload.contract, names=self.names, probe=probe, skip=skip
+                cases,
+                address=(self.host, self.port),
+                contract=self.workload.contract,
+                names=self.stack_arm.names,
+                probe=probe,
+                skip=skip,
             )
             excused = None if report.passed or not self.lost_statements() else prepared.excuse_prepared(report.findings)
             shown = report.findings if excused is None else excused
@@ -354,7 +359,7 @@ class StartedStack(Loaded):
         refused = self.faults.with_earlier(self.database.refused_connections())
         found = crash.without_counters(found) if self.faults.crashed else found
         self.use = replace(found, connect_cpu_us=self.connect_cpu_us, refused=refused)
-        self.findings.extend(answers.budget(self.use, self.arm.cell))
+        self.findings.extend(answers.budget(self.use, self.arm.cell) if self.stack_arm.holds_a_pool else answers.untold(self.use))
         result = self._joined()
         if result is None or self.before is None:
             return

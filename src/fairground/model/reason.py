@@ -226,8 +226,8 @@ POOL = Reason(
 SMALL_POOL = Reason(
     "small-pool",
     "the server's pool is smaller than it may be",
-    "the same, where the server never held {pool_busy:%} of the connections that POOL_SIZE allows",
-    untested="the server does not follow POOL_SIZE, so the lab cannot give it a larger pool",
+    "the same, where the server never held {pool_busy:%} of the connections that its pool size allows",
+    untested="the server does not follow its pool size, so the lab cannot give it a larger pool",
 )
 IDLE_TRANSACTION = Reason(
     "idle-transaction",

@@ -124,7 +124,7 @@ class Database:
         return self.owner.meter() if self.owner else None
 
     def server_url(self) -> str:
-        """The `DATABASE_URL` of a server under test."""
+        """The address of the database as a URL, for the server under test."""
         return self.app.url(self.name)
 
     def connect(self, database: str | None = None, options: str | None = None) -> psycopg.Connection[tuple[Any, ...]]:

@@ -70,7 +70,7 @@ def role_refusal(database: Database) -> str | None:
 
 
 def _require_plain(database: Database) -> None:
-    """Raise LabError if servers under test, whose `DATABASE_URL` knows no TLS, could not log in without it."""
+    """Raise LabError if servers under test, whose address of the database knows no TLS, could not log in without it."""
     said = _refused(lambda: _login(database))
     if said is None:
         return

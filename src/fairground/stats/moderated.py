@@ -6,7 +6,7 @@ of Smyth, "Linear models and empirical Bayes methods for assessing differential 
 and Molecular Biology 2004.
 
 What a variance is drawn towards depends on its workload and on its stack, as Smyth's prior does on covariates in later work
-(Sartor et al., BMC Bioinformatics 2006). Deadlocks make rates of `transfer` ten times as noisy as those of the rest, and a stack
+(Sartor et al., BMC Bioinformatics 2006). Deadlocks make rates of a workload ten times as noisy as those of the rest, and a stack
 that compiles itself while it runs is so on every workload. So a prior is the product of what a field's stacks share and of what
 a stack's fields share. Both are themselves drawn towards what all have in common.
 

@@ -1,6 +1,6 @@
 """A run's charts, each at every width: the tail, CPU per answer, and goodput in each second. Pure.
 
-Names are `form.board.width`, as in `latency.tx.880`. The page shows one of the widths by style.
+Names are `form.board.width`, as in `latency.WORKLOAD.880`. The page shows one of the widths by style.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def _found(run: Run, boards: Sequence[Board]) -> str:
 def leaders(found: Mapping[str, Comparison], with_ties: bool = True) -> str:
     """Say who leads, and (unless `with_ties` is off) where nobody does, from comparisons by workload.
 
-    `A is among the fastest on 5 of 7 workloads, alone on 2; on tx and transfer no stack can be told from another.`
+    `A is among the fastest on 5 of 7 workloads, alone on 2; on two of them no stack can be told from another.`
     """
     tied = [workload for workload, one in found.items() if len(one.groups) == 1]
     apart = [one for one in found.values() if len(one.groups) > 1]

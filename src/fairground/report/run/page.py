@@ -22,7 +22,7 @@ from fairground.report.boards import ROLES, Board, BoardRow, boards, resources, 
 from fairground.report.charts import figures, forest, palette
 from fairground.report.charts.dots import axis, dots
 from fairground.report.charts.svg import WIDTHS_PX
-from fairground.report.run import controls, faults, grid, hops, sections, transfer
+from fairground.report.run import controls, crossing, faults, grid, hops, sections
 from fairground.report.run.bars import picture
 from fairground.report.run.controls import Controls
 from fairground.report.run.headline import beside, headline, voids
@@ -102,7 +102,7 @@ def html(
     held = Controls.of(run)
     found = grid.grid(run, shown)
     cards = sections.cards_of(run)
-    crossings = transfer.crossings(run, shown)
+    crossings = crossing.crossings(run, shown)
     told = story(shown, crossings)
     script, digest = script_of(*SCRIPTS)
     short = sum(len(board.rows) for board in shown) > sections.MOST_ROWS
@@ -130,7 +130,7 @@ def html(
         home=home,
         grid=found,
         slugs={line.stack: line.slug for line in found.lines},
-        pgbench_said=transfer.pgbench_words(run),
+        pgbench_said=crossing.pgbench_words(run),
         control_bound=forest.reach([(one.ratios, one.difference) for one in held.readings]),
         roles=[role for role in (*ROLES, "generator") if any(role in trial.roles for trial in run.trials)],
         cards=cards,
@@ -389,7 +389,7 @@ def environment() -> Environment:
         "forest_glyph": lambda row: forest.GLYPHS[row.difference.word],
         "rank_text": rank_text,
         "control_sentence": controls.sentence,
-        "crossing_sentences": transfer.sentences,
+        "crossing_sentences": crossing.sentences,
         "meaning": grid.meaning,
         "picture": picture,
     }

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairground.report.boards import Board, BoardRow
+from fairground.report.run.crossing import Crossing
 from fairground.report.run.grid import meaning, reason_of
 from fairground.report.run.headline import leaders
-from fairground.report.run.transfer import CROSSING, ORDERED, Crossing
 from fairground.report.text import words
 from fairground.stats.differences import DifferenceWord
 
@@ -27,7 +27,7 @@ def story(boards: Sequence[Board], crossings: Sequence[Crossing]) -> tuple[str, 
         *order,
         who_leads(judged),
         widest(judged),
-        *(alike(board) for board in judged if not (order and board.workload == CROSSING)),
+        *(alike(board) for board in judged if not (order and board.workload == crossings[0].row.cell.workload)),
     ]
     found = [sentence for sentence in said if sentence]
     return tuple(found[:MOST_SENTENCES]) or (spans(boards),)
@@ -39,13 +39,14 @@ def lock_order(crossings: Sequence[Crossing]) -> tuple[str, ...]:
     factors = [one.factor for one in both if one.factor is not None]
     if not factors or min(factors) < TELLING:
         return ()
+    crossing, twin = both[0].row.cell.workload, both[0].twin
     sure = any(gain.low > 1 for one in both if (gain := one.gain) is not None)
     rates = [one.ordered.middle for one in both if one.ordered is not None and one.ordered.middle]
     beats = len(rates) > 1 and min(factors) > max(rates) / min(rates)
     first = (
-        f"On `{CROSSING}` the order of two row locks matters more than the choice of stack."
+        f"On `{crossing}` the order of two row locks matters more than the choice of stack."
         if beats and sure
-        else f"On `{CROSSING}` lock order {'decides' if sure else 'seems to decide'}."
+        else f"On `{crossing}` lock order {'decides' if sure else 'seems to decide'}."
     )
     who = "the same stack gives" if len(both) == 1 else f"the same {words.plural(len(both), 'stack')} give"
     counts = [(one.deadlocks, one.ordered_deadlocks) for one in both]
@@ -56,7 +57,7 @@ def lock_order(crossings: Sequence[Crossing]) -> tuple[str, ...]:
     rough = "" if sure else "; so few blocks leave the sizes rough"
     least, most = _factor(min(factors)), _factor(max(factors))
     times = least if least == most else f"{least} to {most}"
-    return first, f"With the smaller id locked first (`{ORDERED}`) {who} {times} times as much{locks}{rough}."
+    return first, f"With its rows locked in one order (`{twin}`) {who} {times} times as much{locks}{rough}."
 
 
 def who_leads(judged: Sequence[Board]) -> str:

@@ -1,6 +1,7 @@
-"""Say why `transfer` is slow where it is, from a run's own numbers: deadlocks × deadlock_timeout, beside the same in order. Pure.
+"""Say what the order of row locks costs, from a run's own numbers: deadlocks × deadlock_timeout, beside the same in order. Pure.
 
-Two transfers that cross lock each other's row. PostgreSQL does not look for such a circle until a statement has waited for
+It is told of each workload that has a twin, which does the same and locks its rows in one order. Two requests that cross lock
+each other's row. PostgreSQL does not look for such a circle until a statement has waited for
 `deadlock_timeout`; until then both hold their rows, and whoever needs one of these waits behind them.
 """
 
@@ -11,17 +12,16 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from fairground.model import OWN_MAJOR, Cell, Limit, Run, Trial, foreign
+from fairground.model import OWN_MAJOR, Limit, Run, Trial, foreign
 from fairground.model.result import UNUSED
 from fairground.report.boards import CONFIDENCE, Board, BoardRow
 from fairground.report.text import words
 from fairground.stats import differences, intervals
 
-CROSSING, ORDERED = "transfer", "transfer-ordered"
 TIMEOUT = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min)?")
 UNITS_S = {"ms": 0.001, "s": 1.0, "min": 60.0}
 HEADS = (
-    "stack", "waits for a connection", "transfer/s", "deadlocks", "× timeout", "under load", "pending", "in order/s",
+    "stack", "waits for a connection", "crossing/s", "deadlocks", "× timeout", "under load", "pending", "in order/s",
     "deadlocks in order", "gain",
 )  # fmt: skip
 TELLING = 1.5
@@ -32,11 +32,13 @@ DEFAULT_TIMEOUT_S = 1.0
 
 @dataclass(frozen=True)
 class Crossing:
-    """One stack's transfers under one condition, all numbered trials together, and the same in order where the run has them."""
+    """One stack under one condition, all numbered trials together, and the same in order where the run has it."""
 
     row: BoardRow
     ordered: BoardRow | None
     timeout_s: float
+    twin: str
+    """The workload that does the same in order."""
 
     @property
     def deadlocks(self) -> int | None:
@@ -55,7 +57,7 @@ class Crossing:
 
     @property
     def waited_s(self) -> float | None:
-        """Deadlocks × deadlock_timeout: seconds that pairs of transfers held their rows and did nothing."""
+        """Deadlocks × deadlock_timeout: seconds that pairs of requests held their rows and did nothing."""
         return None if self.deadlocks is None else self.deadlocks * self.timeout_s
 
     @property
@@ -98,11 +100,21 @@ class Crossing:
 
 
 def crossings(run: Run, boards: Sequence[Board]) -> tuple[Crossing, ...]:
-    """Every stack with a number on `transfer`, in the order of the boards. Those that have one in order too come first."""
+    """Every stack with a number on a workload that has a twin, in the boards' order. Those that have both come first."""
     rows = {row.cell: row for board in boards for row in board.numbered}
     timeout_s = deadlock_timeout_s(run.database_settings.get("deadlock_timeout", ""))
-    found = [Crossing(row, rows.get(_in_order(cell)), timeout_s) for cell, row in rows.items() if cell.workload == CROSSING]
+    twins = twins_of(run)
+    found = [
+        Crossing(row, rows.get(replace(cell, workload=twins[cell.workload])), timeout_s, twins[cell.workload])
+        for cell, row in rows.items()
+        if cell.workload in twins
+    ]
     return tuple(sorted(found, key=lambda one: one.ordered is None))
+
+
+def twins_of(run: Run) -> dict[str, str]:
+    """The workloads of a run that have a twin, and its id."""
+    return {id: str(told["twin"]) for id, told in run.workloads.items() if told.get("twin")}
 
 
 def deadlock_timeout_s(text: str) -> float:
@@ -115,13 +127,13 @@ def sentences(one: Crossing) -> tuple[str, ...]:
     """Say what happened to one stack, in words with their numbers."""
     said = [f"{one.row.stack} ({words.wait(one.row.cell.settings)}): {_deadlock_words(one)}"]
     if one.ordered is None:
-        return (*said, f"The run holds no `{ORDERED}` of it, so what order would give is not known.")
+        return (*said, f"The run holds no `{one.twin}` of it, so what order would give is not known.")
     if one.factor is None:
-        return (*said, f"No block has both `{CROSSING}` and `{ORDERED}` of it.")
+        return (*said, f"No block has both `{one.row.cell.workload}` and `{one.twin}` of it.")
     span = "in one block, which is not judged"
     if (gain := one.gain) is not None:
         span = f"95 % CI {words.number(gain.low)}–{words.number(gain.high)} ×, {words.plural(gain.count, 'block')}"
-    with_order = f"With the smaller id first the same server gives {words.number(one.factor)} × as much ({span})"
+    with_order = f"In order the same server gives {words.number(one.factor)} × as much ({span})"
     said.append(f"{with_order}, with {words.plural_or_unknown(one.ordered_deadlocks, 'deadlock')}.")
     if one.lost is not None and one.covered is not None and one.deadlocks:
         covered = words.percent(one.covered)
@@ -144,7 +156,7 @@ def _deadlock_words(one: Crossing) -> str:
 
 
 def markdown(run: Run, boards: Sequence[Board]) -> str:
-    """The generated part of docs/transfer.md: the table, the sentences of stacks with both orders, and pgbench's own numbers."""
+    """Write a part of a Markdown file: the table, the sentences of stacks with both orders, and pgbench's own numbers."""
     found = crossings(run, boards)
     told = [one for one in found if one.ordered is not None] or found
     machine = run.machine.cpu_model or "unknown CPU"
@@ -176,7 +188,8 @@ def cells(one: Crossing) -> tuple[str, ...]:
 def pgbench_words(run: Run) -> str | None:
     """Say what each version of the database does without any server, from the run's limits; None where none has both."""
     versions = dict.fromkeys(limit.postgres_version for limit in run.limits if limit.source == "pgbench")
-    both = [(run.limit(CROSSING, one), run.limit(ORDERED, one)) for one in versions]
+    pairs = twins_of(run).items()
+    both = [(run.limit(workload, one), run.limit(twin, one)) for workload, twin in pairs for one in versions]
     known = [(crossing, ordered) for crossing, ordered in both if crossing and ordered]
     said = [_without_server(crossing, ordered, len(known) > 1) for crossing, ordered in known]
     return " ".join(said) or None
@@ -191,10 +204,6 @@ def _without_server(crossing: Limit, ordered: Limit, named: bool) -> str:
         f"pgbench alone{on} does {words.number(crossing.rate_per_s)} such transactions a second crossing and "
         f"{words.number(ordered.rate_per_s)} in order ({crossing.detail}): {meaning}."
     )
-
-
-def _in_order(cell: Cell) -> Cell:
-    return replace(cell, workload=ORDERED)
 
 
 def _deadlocks(trials: Iterable[Trial]) -> int | None:

@@ -10,41 +10,42 @@ import pytest
 from builders.pages import section
 from fairground.model import Limit, Run, Trial
 from fairground.report.boards import boards
-from fairground.report.run import page, story, transfer
-from fairground.report.run.transfer import Crossing
+from fairground.report.run import crossing, page, story
+from fairground.report.run.crossing import Crossing
 from report import fixture
 
 STACK = "alder:inline"
+CROSSING, ORDERED = "transfer", "transfer-ordered"
 
 
 def in_order(trial: Trial) -> Trial:
     """The same trial with ordered ids: six times as fast, and without a deadlock."""
     assert trial.result is not None and trial.database is not None
     result = replace(trial.result, completed_ok=6 * trial.result.completed_ok)
-    cell = replace(trial.cell, workload=transfer.ORDERED)
+    cell = replace(trial.cell, workload=ORDERED)
     return replace(trial, number=trial.number + 500, cell=cell, result=result, database=replace(trial.database, deadlocks=0))
 
 
 def run(*, ordered: bool = True, timeout: str = "") -> Run:
     """Two blocks of one stack's transfers, and the same in order beside them."""
     whole = fixture.two_blocks()
-    crossing = tuple(one for one in whole.trials if (one.cell.stack, one.cell.workload) == (STACK, transfer.CROSSING))
-    trials = (*crossing, *map(in_order, crossing)) if ordered else crossing
-    slots = tuple(slot for slot in whole.plan.slots if (slot.cell.stack, slot.cell.workload) == (STACK, transfer.CROSSING))
+    across = tuple(one for one in whole.trials if (one.cell.stack, one.cell.workload) == (STACK, CROSSING))
+    trials = (*across, *map(in_order, across)) if ordered else across
+    slots = tuple(slot for slot in whole.plan.slots if (slot.cell.stack, slot.cell.workload) == (STACK, CROSSING))
     settings = {"deadlock_timeout": timeout} if timeout else {}
     return replace(whole, trials=trials, plan=replace(whole.plan, slots=slots, skipped={}), database_settings=settings)
 
 
 def only(found: Run) -> Crossing:
     """The one crossing of a run."""
-    (one,) = transfer.crossings(found, boards(found))
+    (one,) = crossing.crossings(found, boards(found))
     return one
 
 
 def test_deadlocks_times_their_timeout_are_held_against_the_load() -> None:
     """Counts, seconds and shares are those of the trials' evidence."""
     found = run()
-    trials = [one for one in found.trials if one.cell.workload == transfer.CROSSING]
+    trials = [one for one in found.trials if one.cell.workload == CROSSING]
     one = only(found)
     counted = sum(trial.database.deadlocks or 0 for trial in trials if trial.database)
     assert one.deadlocks == counted > 0
@@ -63,10 +64,10 @@ def test_the_same_in_order_is_the_price_of_the_order() -> None:
     assert (one.factor, one.ordered_deadlocks) == (pytest.approx(6.0), 0)
     assert one.lost == pytest.approx(5 / 6)
     assert one.gain is not None and one.gain.low > 1
-    said = " ".join(transfer.sentences(one))
+    said = " ".join(crossing.sentences(one))
     assert f"{one.deadlocks} deadlocks in 16.1 s of load." in said
     assert f"{one.deadlocks} × 1.00 s = " in said
-    assert "With the smaller id first the same server gives 6.00 × as much (95 % CI " in said and "with 0 deadlocks." in said
+    assert "In order the same server gives 6.00 × as much (95 % CI " in said and "with 0 deadlocks." in said
     assert "It loses 83 % of that" in said
 
 
@@ -82,7 +83,7 @@ def test_without_the_ordered_workload_nothing_is_claimed_of_it() -> None:
     """A run of `transfer` alone tells its deadlocks, and not what order would give."""
     one = only(run(ordered=False))
     assert (one.ordered, one.factor, one.lost, one.gain) == (None, None, None, None)
-    assert "what order would give is not known" in transfer.sentences(one)[-1]
+    assert "what order would give is not known" in crossing.sentences(one)[-1]
 
 
 def test_deadlocks_that_nobody_counted_are_unknown() -> None:
@@ -91,9 +92,9 @@ def test_deadlocks_that_nobody_counted_are_unknown() -> None:
     blind = replace(found, trials=tuple(replace(one, database=None) for one in found.trials))
     one = only(blind)
     assert (one.deadlocks, one.waited_s, one.pending, one.covered, one.locked) == (None, None, None, None, None)
-    assert "the database's count of deadlocks is not known" in transfer.sentences(one)[0]
-    assert "an unknown number of deadlocks" in transfer.sentences(one)[1]
-    assert "–" in transfer.cells(one)
+    assert "the database's count of deadlocks is not known" in crossing.sentences(one)[0]
+    assert "an unknown number of deadlocks" in crossing.sentences(one)[1]
+    assert "–" in crossing.cells(one)
 
 
 def test_a_transfer_without_deadlocks_blames_none() -> None:
@@ -101,8 +102,8 @@ def test_a_transfer_without_deadlocks_blames_none() -> None:
     found = run()
     calm = [replace(one, database=replace(one.database, deadlocks=0)) for one in found.trials if one.database]
     one = only(replace(found, trials=tuple(calm)))
-    assert "no deadlock in 16.1 s of load" in transfer.sentences(one)[0]
-    assert not any("pending" in sentence for sentence in transfer.sentences(one))
+    assert "no deadlock in 16.1 s of load" in crossing.sentences(one)[0]
+    assert not any("pending" in sentence for sentence in crossing.sentences(one))
 
 
 def test_the_page_has_the_section_where_the_run_holds_transfers() -> None:
@@ -115,26 +116,26 @@ def test_the_page_has_the_section_where_the_run_holds_transfers() -> None:
     assert "pgbench alone does 700 such transactions a second crossing and 9,000 in order" in shown
     assert "no server and no language is in that difference" in shown
     near = tuple(replace(limit, rate_per_s=9000.0) for limit in limits)
-    assert "may meet few deadlocks" in (transfer.pgbench_words(replace(found, limits=near)) or "")
+    assert "may meet few deadlocks" in (crossing.pgbench_words(replace(found, limits=near)) or "")
     assert "6.00 ×" in shown and "as long as it takes" in shown
-    none = replace(found, trials=tuple(one for one in found.trials if one.cell.workload != transfer.CROSSING))
+    none = replace(found, trials=tuple(one for one in found.trials if one.cell.workload != CROSSING))
     assert '<section id="transfer">' not in page.html(none)
 
 
 def test_markdown_has_the_same_numbers_as_the_page() -> None:
     """The generated part of the document is one table, one line for each stack, and its run."""
     found = run()
-    text = transfer.markdown(found, boards(found))
+    text = crossing.markdown(found, boards(found))
     rows = [line for line in text.splitlines() if line.startswith("| alder")]
-    assert len(rows) == 1 and rows[0].count("|") == len(transfer.HEADS) + 1
+    assert len(rows) == 1 and rows[0].count("|") == len(crossing.HEADS) + 1
     assert f"Run `{found.id}`" in text
-    assert " ".join(transfer.sentences(only(found))) in text
+    assert " ".join(crossing.sentences(only(found))) in text
 
 
 def told(found: Run) -> tuple[str, ...]:
     """The story of a run."""
     shown = boards(found)
-    return story.story(shown, transfer.crossings(found, shown))
+    return story.story(shown, crossing.crossings(found, shown))
 
 
 def test_lock_order_comes_first_where_both_orders_were_measured() -> None:
@@ -143,6 +144,6 @@ def test_lock_order_comes_first_where_both_orders_were_measured() -> None:
     before = sum(trial.database.deadlocks or 0 for trial in found.trials if trial.database)
     first, second, *_ = told(found)
     assert first == "On `transfer` lock order decides."
-    gain = "With the smaller id locked first (`transfer-ordered`) the same stack gives 6 times as much"
+    gain = "With its rows locked in one order (`transfer-ordered`) the same stack gives 6 times as much"
     assert second == f"{gain}, with 0 deadlocks in place of {before:,}."
     assert not any("locked first" in sentence for sentence in told(run(ordered=False)))
