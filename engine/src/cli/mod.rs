@@ -62,7 +62,7 @@ Examples:
   Where does it break? Ten steps from 1000 to 20000 a second, 5 s each:
       fairload run http://127.0.0.1:8080/ping -c 500 --rate 1000..20000 --step 5s
   Other values in each request, and a look at every answer:
-      fairload run 'http://127.0.0.1:8080/tx?aid={int:1..100000}&delta={int:-50..50}' -X POST --expect-body ok
+      fairload run 'http://127.0.0.1:8080/pay?to={int:1..100000}&amount={int:1..50}' -X POST --expect-body ok
       fairload run 'http://127.0.0.1:8080/find?q={file:words.txt}' --warmup 2s
       fairload run http://127.0.0.1:8080/users -X POST -H 'content-type: application/json' -b '{{\"name\":\"{file:names.txt}\"}'
   For plotters of HdrHistograms, and for programs:
