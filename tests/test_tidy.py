@@ -26,6 +26,7 @@ OF_THE_REPOSITORY = {
     "test_documents.py",
     "test_names.py",
     "test_neutral.py",
+    "test_neutral_contracts.py",
     "test_passes.py",
     "test_tidy.py",
     "test_twins.py",

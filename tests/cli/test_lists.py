@@ -28,10 +28,10 @@ def test_report_tells_machines_what_the_page_says(lab: Run, tmp_path: Path) -> N
     assert len([row for row in end["comparisons"] if row["quantity"] == "goodput"]) == 12
     assert {row["anchor"] for row in end["comparisons"]} == {"alder:inline"}
     assert len(list((folder / "trials").glob("*.html"))) == len(run.everything)
-    told = lab("report", "--results", "results", "--lock-order", "told.md")
-    assert told.returncode == 0 and "<!-- lock-order -->" in (tmp_path / "told.md").read_text()
+    told = lab("report", "--results", "results", "--locks", "told.md")
+    assert told.returncode == 0 and "<!-- locks -->" in (tmp_path / "told.md").read_text()
     before = (tmp_path / "told.md").read_text()
-    lab("report", "--results", "results", "--lock-order", "told.md")
+    lab("report", "--results", "results", "--locks", "told.md")
     assert (tmp_path / "told.md").read_text() == before
 
 

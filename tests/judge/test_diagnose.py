@@ -259,6 +259,12 @@ def test_connection_budget(peak: int | None, found: list[tuple[str, Severity]]) 
     assert names(answers.budget(replace(DATABASE, connections_peak=peak), CELL)) == found
 
 
+@pytest.mark.parametrize(("peak", "found"), [(None, []), (400, [("connections", Severity.NOTE)])])
+def test_connections_of_who_is_told_no_pool_are_noted(peak: int | None, found: list[tuple[str, Severity]]) -> None:
+    """They are counted and shown, and nobody is rejected for them."""
+    assert names(answers.untold(replace(DATABASE, connections_peak=peak))) == found
+
+
 @pytest.mark.parametrize(
     ("clients", "held", "found"),
     [

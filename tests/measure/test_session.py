@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 
+from builders import plans
 from builders.fakes import GOOD, LOAD, WORKLOAD, FakeEngine, FakePath, Server, World
 from fairground.host import disk
 from fairground.judge import validity, written
@@ -23,6 +24,7 @@ from fairground.model import (
     RoleUse,
     Severity,
     StorageError,
+    Topology,
     Verdict,
     WorkloadEvent,
 )
@@ -426,3 +428,14 @@ def test_the_disk_of_the_databases_host_needs_room_too(folder: Path, monkeypatch
     far.free_bytes = lambda: 10**7
     with pytest.raises(StorageError, match="and 32 are needed"):
         ArmSession(bench, world.arms(), folder)
+
+
+@pytest.mark.parametrize(("environment", "pooler", "holds"), [
+    ({"SIZE": "$pool_size"}, None, True), ({"ADDRESS": "$database_url"}, None, False), ({}, "pgbouncer-tx", True),
+])  # fmt: skip
+def test_who_is_told_no_pool_is_held_to_none(environment: dict[str, str], pooler: str | None, holds: bool) -> None:
+    """A server that learns no size of its pool cannot keep to one; behind a pooler the pooler has one."""
+    made = replace(plans.server("own"), environment=environment)
+    arm = World({"a": Server()}).arms()[0]
+    asked = replace(arm, stack=made.stacks[0], cell=replace(arm.cell, topology=Topology(pooler=pooler)))
+    assert asked.holds_a_pool is holds

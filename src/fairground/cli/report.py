@@ -26,7 +26,7 @@ from fairground.report.text import words
 
 OPTIONS = (
     Option("record", "Its id, the beginning of it, its folder, or `latest`.", str, "latest", argument=True, metavar="RECORD"),
-    Option("lock-order", "Put what the order of row locks costs into this Markdown file.", Path | None, None, metavar="FILE"),
+    Option("locks", "Put what the order of row locks costs into this Markdown file.", Path | None, None, metavar="FILE"),
     Option("table", "Put the run's table into this Markdown file: stacks by workloads.", Path | None, None, metavar="FILE"),
     Option("faults", "Put what faults did into this Markdown file.", Path | None, None, metavar="FILE"),
     Option("distance", "Put what distances did into this Markdown file.", Path | None, None, metavar="FILE"),

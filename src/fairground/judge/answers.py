@@ -250,7 +250,7 @@ def budget(database: DatabaseUse, cell: Cell) -> tuple[Finding, ...]:
 
 
 def untold(database: DatabaseUse) -> tuple[Finding, ...]:
-    """Note how many connections a server held that was told no size of its pool, and so is held to none."""
+    """Note how many connections a server held that was told no size of its pool."""
     peak = database.connections_peak
     if peak is None:
         return ()

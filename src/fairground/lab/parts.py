@@ -33,7 +33,7 @@ def _faults(run: Run, _: Sequence[Board]) -> str | None:
 
 
 PARTS: Mapping[str, MarkdownPart] = {
-    "lock-order": MarkdownPart("What the order of locks costs", _lock_order, "no workload with a twin", "matrix"),
+    "locks": MarkdownPart("What the order of locks costs", _lock_order, "no workload with a twin", "matrix"),
     "table": MarkdownPart(table.TITLE, table.markdown, "no cell", "matrix"),
     "faults": MarkdownPart("Faults: what a server does when its database goes away", _faults, "no cell with a fault", "faults"),
     "distance": MarkdownPart("Distance: what a round trip costs", distances.markdown, "one distance alone", "distance"),
