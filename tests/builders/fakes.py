@@ -172,7 +172,7 @@ class FakeStack:
     id: str
     server: Any = field(
         default_factory=lambda: SimpleNamespace(
-            skip={}, folder=Path(__file__).parent, names=lambda scale: {}, port=None, is_told=lambda name: True
+            skip={}, folder=Path(__file__).parent, paths={}, port=None, is_told=lambda name: True
         )
     )
 

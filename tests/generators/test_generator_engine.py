@@ -289,7 +289,7 @@ def test_edges_differ_in_values_alone(workload: str) -> None:
 def test_lookups_beyond_the_ends_are_refused(database: Database) -> None:
     """What is to be refused is in no row, and the ends are: an edge that mistook them would reject every honest server."""
     database.reset(SEEDS.data(1))
-    resolved = tables.resolve(BY_ID["lookup"], database, 1).expect.body
+    resolved = tables.resolve(BY_ID["lookup"], database).expect.body
     known = cast(Any, resolved)["table"]["rows"]
     assert len(known) == 10_000
     for edge in WORKLOADS["lookup"].edges:

@@ -12,9 +12,10 @@ import pytest
 from builders import plans
 from builders.fakes import GOOD, LOAD, WORKLOAD, FakeEngine, FakePath, Server, World
 from fairground.host import disk
+from fairground.inputs import workload_files
 from fairground.judge import validity, written
 from fairground.measure import loaded, stack, stand
-from fairground.measure.arm import ArmWindow, Ended
+from fairground.measure.arm import ArmWindow, Ended, NullArm
 from fairground.measure.schedule import InTurns, Schedule, SideBySide, Turns, Whole, WholeWindows, whole
 from fairground.measure.session import ArmSession
 from fairground.model import (
@@ -28,6 +29,7 @@ from fairground.model import (
     Verdict,
     WorkloadEvent,
 )
+from fairground.model.contract import NO_CONTRACT
 
 
 class Played:
@@ -439,3 +441,19 @@ def test_who_is_told_no_pool_is_held_to_none(environment: dict[str, str], pooler
     arm = World({"a": Server()}).arms()[0]
     asked = replace(arm, stack=made.stacks[0], cell=replace(arm.cell, topology=Topology(pooler=pooler)))
     assert asked.holds_a_pool is holds
+
+
+def test_a_server_is_loaded_at_its_own_paths(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A manifest may have its own path for a name of the contract: the load asks for it as the cases do, and what answers by
+    itself is asked by the contract's."""
+    contract = replace(NO_CONTRACT, paths={"rows": "/rows", "other": "/other"}, scaled={"many": 2})
+    world = World({"a": Server()})
+    arm = world.arms()[0]
+    asked = replace(arm.workload, path="$rows?n={int:1..9}&all=$other$many", contract=contract)
+    own = replace(plans.server("own"), contract=contract, paths={"rows": "/api/rows"})
+    stack_arm = replace(arm, stack=own.stacks[0], workload=workload_files.render(asked, 3))
+    assert stack_arm.names == {"rows": "/api/rows", "other": "/other", "many": 2 * arm.cell.settings.scale}
+    up = ArmSession(world.moved_into(monkeypatch).bench(), [stack_arm], folder)
+    assert up._loaded[arm.label].workload.path == "/api/rows?n={int:1..9}&all=/other6"
+    null = NullArm("null", arm.cell, stack_arm.workload, 1, 1)
+    assert null.workload.fill(null.paths).path == "/rows?n={int:1..9}&all=/other6"

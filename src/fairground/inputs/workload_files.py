@@ -12,7 +12,7 @@ from fairground.inputs import audits, edges, events, files
 from fairground.inputs.contracts import require_names
 from fairground.inputs.variants import NAME
 from fairground.model import Audit, Edge, Expectation, LabError, LedgerEntry, Workload, Written
-from fairground.model.contract import NAMED, Contract, fill_names, fill_tree
+from fairground.model.contract import NAMED, Contract
 from fairground.model.source import STRICT, Location, Source, location_text, names_hint, nearest
 
 SLOT = re.compile(r'([A-Za-z_]\w*)(?:=|"\s*:\s*"?)\{(?!\{)[a-z]')
@@ -64,23 +64,9 @@ def require_default(contract: Contract, known: Sequence[str]) -> None:
         raise source.error(("default",), f"there is no workload `{contract.default}` for `default` of", hint)
 
 
-def render(workload: Workload, scale: int, names: Mapping[str, object] | None = None) -> Workload:
-    """The workload on data of this `scale`, with values for its `$names`. `names`: those of the server that is asked."""
-    values = {**workload.contract.numbers_at(scale), **workload.contract.paths, **(names or {})}
-
-    def fill(text: str) -> str:
-        return fill_names(text, values)
-
-    audit = replace(
-        workload.audit,
-        invariants=tuple(replace(one, sql=fill(one.sql), equals=fill(one.equals)) for one in workload.audit.invariants),
-        ledgers=tuple(replace(one, sql=fill(one.sql)) for one in workload.audit.ledgers),
-    )
-    there = tuple(replace(edge, values={slot: fill(value) for slot, value in edge.values.items()}) for edge in workload.edges)
-    body = None if workload.body is None else fill(workload.body)
-    limit_sql = None if workload.limit_sql is None else fill(workload.limit_sql)
-    expect = replace(workload.expect, body=fill_tree(workload.expect.body, values))
-    return replace(workload, path=fill(workload.path), body=body, expect=expect, edges=there, audit=audit, limit_sql=limit_sql)
+def render(workload: Workload, scale: int) -> Workload:
+    """The workload on data of this `scale`. Its `$paths` stay: they are those of the server that is asked."""
+    return workload.fill(workload.contract.numbers_at(scale))
 
 
 def read_workload(path: Path, contract: Contract) -> Workload:
@@ -101,16 +87,21 @@ def read_workload(path: Path, contract: Contract) -> Workload:
     _check_answer(source, file)
     _check_audit(source, file)
     edges.check(source, file.edge, _slots(file.request))
-    audit = file.audit
-    if audit.written is not None:
-        audit = replace(audit, written=replace(audit.written, holds=contract.statement(audit.written.holds)))
     return Workload(
         contract.qualify(path.stem), file.title, file.why.strip(), file.request.method, file.request.path,
-        tuple(file.request.headers.items()), file.request.body, file.expect,
-        file.ledger, audit, file.limit, file.limited_by_locks, file.errors_expected,
+        tuple(file.request.headers.items()), file.request.body, _with_statement(file.expect, contract),
+        file.ledger, file.audit.fill(contract.statement), file.limit, file.limited_by_locks, file.errors_expected,
         file.edge, contract, None if file.twin is None else contract.qualify(file.twin), file.fixed_rows, file.pipeline,
         events.check_events(source, file.events),
     )  # fmt: skip
+
+
+def _with_statement(expect: Expectation, contract: Contract) -> Expectation:
+    """The right answer, with the statement of its table read where that stands in a file of its own."""
+    body = expect.body
+    if body is None or not isinstance(table := body.get("table"), Mapping):
+        return expect
+    return replace(expect, body={**body, "table": {**table, "sql": contract.statement(table["sql"])}})
 
 
 def _check_texts(source: Source, file: _WorkloadFile, contract: Contract) -> None:
@@ -121,6 +112,8 @@ def _check_texts(source: Source, file: _WorkloadFile, contract: Contract) -> Non
     for i, invariant in enumerate(file.audit.invariants):
         texts += [(("audit", "invariants", i, "sql"), invariant.sql), (("audit", "invariants", i, "equals"), invariant.equals)]
     texts += [(("audit", "ledgers", i, "sql"), ledger.sql) for i, ledger in enumerate(file.audit.ledgers)]
+    if (written := file.audit.written) is not None:
+        texts += [(("audit", "written", "sql"), written.sql), (("audit", "written", "holds"), written.holds)]
     texts += [(("edge", i, "values", slot), text) for i, edge in enumerate(file.edge) for slot, text in edge.values.items()]
     known = {**contract.numbers_at(1), **contract.paths}
     for location, text in texts:

@@ -116,7 +116,8 @@ def texts(planned: Plan, workloads: Sequence[Workload]) -> dict[str, dict[str, s
             "twin": workload.twin or "",
             "fixed_rows": workload.fixed_rows or "",
         }
-        for workload in render_workloads(planned, [one for one in workloads if one.id in named]).values()
+        for rendered in render_workloads(planned, [one for one in workloads if one.id in named]).values()
+        for workload in [rendered.fill(rendered.contract.paths)]
     }
 
 

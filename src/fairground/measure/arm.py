@@ -45,6 +45,11 @@ class Arm:
     seed: int
 
     @property
+    def paths(self) -> Mapping[str, str]:
+        """The paths that it is asked by, as texts of the contract name them."""
+        return self.workload.contract.paths
+
+    @property
     def folder(self) -> str:
         """The name of its folder; a revision's name in the label may hold slashes."""
         return self.label.replace("/", "-")
@@ -64,9 +69,14 @@ class StackArm(Arm):
     slowed: str = "server"
 
     @property
+    def paths(self) -> Mapping[str, str]:
+        """The paths of its server, where that has its own."""
+        return {**self.workload.contract.paths, **self.stack.server.paths}
+
+    @property
     def names(self) -> Mapping[str, object]:
         """The values of `$names` in texts of the contract: numbers of the arm's data, and paths of its server."""
-        return self.stack.server.names(self.cell.settings.scale)
+        return {**self.workload.contract.numbers_at(self.cell.settings.scale), **self.paths}
 
     @property
     def holds_a_pool(self) -> bool:

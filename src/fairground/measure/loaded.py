@@ -66,7 +66,7 @@ class Loaded:
     """How its workload's events sized its window; None: they did not."""
 
     def __post_init__(self) -> None:
-        self.workload = self.arm.workload
+        self.workload = self.arm.workload.fill(self.arm.paths)
 
     # ------------------------------------------------------------ what kinds of arms do in their own way
 

@@ -241,7 +241,7 @@ class StartedStack(Loaded):
         if self.failed:
             return
         try:
-            self.workload = tables.resolve(self.workload, self.database, self.arm.cell.settings.scale)
+            self.workload = tables.resolve(self.workload, self.database)
             if self.workload.audit.writes:  # before the audit's first look: the prober may make rows of its own
                 address, keep_alive = (self.host, self.port), self.arm.cell.load.keep_alive
                 doubts = self.arm.cell.load.fault is not None

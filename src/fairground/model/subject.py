@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
-from fairground.model.contract import NO_CONTRACT, Contract, Ready, names_in
+from fairground.model.contract import NO_CONTRACT, Contract, Ready, fill_names, fill_tree, names_in
 from fairground.model.sizing import WorkloadEvent
 
 
@@ -85,10 +85,6 @@ class Server:
         """True if it learns this `$name` when it is started: who is told no pool size cannot be held to one."""
         texts = (*self.told.values(), *self.serve, *(word for one in self.variants.values() for word in one.serve or ()))
         return any(name in names_in(text) for text in texts)
-
-    def names(self, scale: int) -> dict[str, object]:
-        """The values of `$names` in texts of its contract: numbers at this scale, and its paths."""
-        return {**self.contract.numbers_at(scale), **self.contract.paths, **self.paths}
 
     @property
     def stacks(self) -> tuple[Stack, ...]:
@@ -253,6 +249,20 @@ class Audit:
     history: WriteHistory | None = None
     """Where each write leaves a row, by which answers and commits are joined; None: they are counted."""
 
+    def fill(self, text: Callable[[str], str]) -> Audit:
+        """The audit with each of its statements and expressions put through `text`."""
+        written, history = self.written, self.history
+        if written is not None:
+            own = None if written.own is None else replace(written.own, sql=text(written.own.sql))
+            written = replace(written, sql=text(written.sql), holds=text(written.holds), own=own)
+        return replace(
+            self,
+            invariants=tuple(replace(one, sql=text(one.sql), equals=text(one.equals)) for one in self.invariants),
+            ledgers=tuple(replace(one, sql=text(one.sql)) for one in self.ledgers),
+            written=written,
+            history=None if history is None else replace(history, sql=text(history.sql)),
+        )
+
 
 @dataclass(frozen=True)
 class Workload:
@@ -284,6 +294,23 @@ class Workload:
     """So many requests are sent at once on each connection, and the next ones once all of their answers are there."""
     events: Mapping[WorkloadEvent, int] = field(default_factory=dict)
     """What its number depends on, and how often a window should hold it: windows of a run are as long as that takes."""
+
+    def fill(self, values: Mapping[str, object]) -> Workload:
+        """The workload with these values for its `$names`: numbers of its data, or the paths of a server. Others stay."""
+
+        def text(one: str) -> str:
+            return fill_names(one, values)
+
+        return replace(
+            self,
+            path=text(self.path),
+            headers=tuple((name, text(value)) for name, value in self.headers),
+            body=None if self.body is None else text(self.body),
+            expect=replace(self.expect, body=fill_tree(self.expect.body, values)),
+            audit=self.audit.fill(text),
+            edges=tuple(replace(edge, values={slot: text(one) for slot, one in edge.values.items()}) for edge in self.edges),
+            limit_sql=None if self.limit_sql is None else text(self.limit_sql),
+        )
 
     def comparable_with(self, bodies: Mapping[str, str]) -> Workload:
         """The workload without its comparison of bodies, where the case whose right body it needs was excused."""
