@@ -19,7 +19,7 @@ from fairground.contract.case import CaseKind, Expect, Request
 from fairground.contract.expected import quote_bytes
 from fairground.contract.judge import AnswerJudge, header_problem, problem
 from fairground.contract.wire import HttpAnswer
-from fairground.model import Finding, LabError, Severity
+from fairground.model import ContractError, Finding, LabError, Severity
 from reference import FAULTS, Database, ReferenceStage, Server
 from reference.rows import USER_KEYS, caesar, expected_users, iso_milliseconds
 
@@ -263,6 +263,25 @@ def test_stage_that_cannot_start() -> None:
 
     report = contract.run([BY_ID["terminates"]], address=("127.0.0.1", 1), contract=SEEDS, stage=Broken(Database()))
     assert report.findings[0].sentence.endswith("could not be carried out: the server was not ready within 10 s")
+
+
+@pytest.mark.live
+def test_a_statement_that_the_database_refuses_is_no_fault_of_a_server(healthy: tuple[Server, Database]) -> None:
+    """A mistake in the contract ends the trial of its cases with a sentence, and rejects nobody; values that an answer brought do."""
+    server, _ = healthy
+
+    def tried(error: LabError) -> contract.Report:
+        def probe(sql: str, values: object = None) -> list[tuple[object, ...]]:
+            raise error
+
+        asked = replace(BY_ID["ping"].steps[0], expect=Expect((200,), holds="SELECT (:answer->>'ok')::int"))
+        case = replace(BY_ID["ping"], steps=(asked,))
+        return contract.run([case], address=("127.0.0.1", server.port), contract=SEEDS, probe=probe)
+
+    with pytest.raises(ContractError, match="no such column"):
+        tried(ContractError("the database refuses `SELECT x`: no such column"))
+    (finding,) = tried(LabError("the database refuses `…`: `yes` is no integer")).findings
+    assert finding.severity is Severity.REJECT and "`yes` is no integer" in finding.sentence
 
 
 def test_a_procedure_meets_no_server_that_failed() -> None:

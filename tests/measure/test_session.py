@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,13 +15,14 @@ from builders.fakes import GOOD, LOAD, WORKLOAD, FakeEngine, FakePath, Server, W
 from fairground.host import disk
 from fairground.inputs import workload_files
 from fairground.judge import validity, written
-from fairground.measure import loaded, stack, stand
+from fairground.measure import loaded, path, stack, stand
 from fairground.measure.arm import ArmWindow, Ended, NullArm
 from fairground.measure.schedule import InTurns, Schedule, SideBySide, Turns, Whole, WholeWindows, whole
 from fairground.measure.session import ArmSession
 from fairground.model import (
     Finding,
     HostUse,
+    LabError,
     MachineError,
     RoleUse,
     Severity,
@@ -457,3 +459,26 @@ def test_a_server_is_loaded_at_its_own_paths(folder: Path, monkeypatch: pytest.M
     assert up._loaded[arm.label].workload.path == "/api/rows?n={int:1..9}&all=/other6"
     null = NullArm("null", arm.cell, stack_arm.workload, 1, 1)
     assert null.workload.fill(null.paths).path == "/rows?n={int:1..9}&all=/other6"
+
+
+def test_two_servers_of_one_port_are_not_measured_side_by_side(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second could not start, which would be no fault of its own. One alone, or two of different ports, may."""
+    world = World({"a": Server(), "b": Server()})
+    bench, (one, other) = world.moved_into(monkeypatch).bench(), world.arms()
+    fixed = [replace(arm, stack=replace(plans.server(arm.label), port=8080).stacks[0]) for arm in (one, other)]
+    with pytest.raises(LabError, match="`a` and `b` listen at port 8080 whatever they are told"):
+        ArmSession(bench, fixed, folder)
+    ArmSession(bench, fixed[:1], folder)
+    elsewhere = replace(other, stack=replace(plans.server("b"), port=8081).stacks[0])
+    ArmSession(bench, [fixed[0], elsewhere], folder)
+
+
+def test_a_port_that_another_process_has_is_the_machines(tmp_path: Path) -> None:
+    """A server that listens at one port whatever it is told is not started where something else has that."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        cell = World({"a": Server()}).arms()[0].cell
+        route = path.Route(cast(Any, SimpleNamespace(front="127.0.0.1")), tmp_path, cast(Any, None), cell, 2, tmp_path)
+        route.fixed_port = port
+        with pytest.raises(MachineError, match=f"port {port} is taken, and `own:v1` listens there whatever it is told"):
+            route.open_server(plans.server("own").stacks[0])

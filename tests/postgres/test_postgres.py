@@ -15,7 +15,7 @@ from builders.cluster import SCALE, contents, eventually
 from builders.contracts import SEEDS
 from fairground import postgres
 from fairground.host import Keeper
-from fairground.model import Durability, LabError
+from fairground.model import ContractError, Durability, LabError
 from fairground.model.contract import ContractData
 from fairground.postgres import Database, embedded, template
 from fairground.postgres import database as database_module
@@ -300,3 +300,13 @@ def test_errors_are_logged_where_they_are_asked_for(database: Database) -> None:
     with psycopg.connect(database.server_url()) as client, pytest.raises(psycopg.Error):
         client.execute("SELECT nothing_of_the_kind")
     assert database.take_errors() == ""
+
+
+@pytest.mark.live
+def test_who_is_wrong_about_a_statement(fresh: Database) -> None:
+    """A statement that no value makes right is the contract's mistake; a value that it cannot take may be a server's."""
+    with pytest.raises(ContractError, match="the database refuses `SELECT none`: column"):
+        fresh.probe("SELECT none")
+    with pytest.raises(LabError) as caught:
+        fresh.probe("SELECT (%(answer)s::jsonb->>'id')::int", {"answer": '{"id": "seven"}'})
+    assert not isinstance(caught.value, ContractError) and "seven" in caught.value.message

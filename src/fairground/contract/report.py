@@ -13,7 +13,7 @@ from fairground.contract.judge import AnswerJudge
 from fairground.contract.procedures import carry_out
 from fairground.contract.stage import NotStaged, Stage
 from fairground.contract.wire import Trouble
-from fairground.model import Finding, LabError, MachineError, Severity
+from fairground.model import ContractError, Finding, LabError, MachineError, Severity
 from fairground.model.contract import Contract
 
 
@@ -103,8 +103,8 @@ def _tried(case: Case, target: Target, probe: AskDatabase | None, stage: Stage |
             seen = perform(case, target)
     except Trouble as trouble:
         return CaseOutcome(trouble.sentence)
-    except (NotStaged, MachineError):
-        raise
+    except (NotStaged, MachineError, ContractError):
+        raise  # that is no server's doing
     except LabError as error:
         return CaseOutcome(f"could not be carried out: {error.message}")
     finally:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from fairground import topology
 from fairground.host import Child, Keeper, Meter, RoleMeter, Stopped, free_port, listens, server, wait_ready, wait_until_silent
 from fairground.measure import logs
-from fairground.model import Cell, CellSettings, Finding, LabError, Severity, Stack
+from fairground.model import Cell, CellSettings, Finding, LabError, MachineError, Severity, Stack
 from fairground.model.contract import Ready
 from fairground.postgres import Database
 
@@ -36,6 +36,8 @@ class Route:
         """The port of what stands first at the server, where a wire leads to it: chosen before that starts."""
         self.ready = Ready("/", 200)
         """The request by which the server that was started says that it is ready."""
+        self.fixed_port: int | None = None
+        """Where the server listens, whatever it is told; None: where it is told to."""
         self._outside: tuple[str, ...] | None = None
         """The server's processes that had left its group when it was asked to end; None: it was not asked yet."""
 
@@ -67,6 +69,11 @@ class Route:
         port = self.wire.ports.get("database") if self.wire is not None else None
         return self.near_url if port is None else topology.at(self.near_url, self.host, port)
 
+    @property
+    def _own_port(self) -> int | None:
+        """The port of its own at which a server stands first, where it has one."""
+        return self.fixed_port if self._cell.topology.proxy is None else None
+
     def open_wire(self) -> None:
         """Start the wires of the topology, if it has any: in front of pooler or database, and of what the server will be.
 
@@ -75,7 +82,7 @@ class Route:
         wire = self._cell.topology.wire
         if wire is None:
             return
-        far, landing = urlsplit(self.near_url), free_port(host=self.host)
+        far, landing = urlsplit(self.near_url), self._own_port or free_port(host=self.host)
         self._landing = landing if wire.server_ms is not None else None
         ends = {"server": (self.host, landing), "database": (far.hostname or self.host, far.port or 5432)}
         cores = self._cell.settings.cores_of("wire")
@@ -120,10 +127,13 @@ class Route:
     def open_server(self, stack: Stack, settings: CellSettings | None = None) -> Child:
         """Start the server on the pooler, or on the database where there is none. LabError when it cannot be executed.
 
-        `settings` None: those of the cell.
+        `settings` None: those of the cell. MachineError where another process has the port at which it listens in any case.
         """
         wired = None if self._cell.topology.proxy is not None else self._landing
-        self.server_port = stack.server.port or wired or free_port(host=self.host)  # not before the pooler has its own
+        self.server_port = self.fixed_port or wired or free_port(host=self.host)  # not before the pooler has its own
+        if self.fixed_port is not None and listens(self.host, self.fixed_port):
+            taken = f"port {self.fixed_port} is taken, and `{stack.id}` listens there whatever it is told"
+            raise MachineError(taken, f"end what listens there: ss -ltnp 'sport = :{self.fixed_port}'")
         self.ready = server.ready_of(stack.server)
         settings, log = settings or self._cell.settings, self._folder / "server.log"
         self._started_s = time.monotonic()

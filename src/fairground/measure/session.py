@@ -54,6 +54,7 @@ class ArmSession:
         on: Callable[[str, Doing], None] = lambda *_: None,
     ) -> None:
         assert len({arm.label for arm in arms}) == len(arms), "two arms have one label"
+        _require_ports(arms)
         self._bench, self._number = bench, 0
         self._folders = list(folder.values()) if isinstance(folder, Mapping) else [folder]
         bench.require()
@@ -295,3 +296,17 @@ class _Still:
 
     stand: Stand
     counts: Mapping[str, _Counts]
+
+
+def _require_ports(arms: Sequence[Arm]) -> None:
+    """Raise LabError where two servers listen at one port whatever they are told: the second could not start beside the first."""
+    taken = dict[int, StackArm]()
+    for arm in arms:
+        if not isinstance(arm, StackArm) or (port := arm.stack.server.port) is None:
+            continue
+        if port in taken:
+            sentence = f"`{taken[port].label}` and `{arm.label}` listen at port {port} whatever they are told"
+            raise LabError(
+                f"{sentence}, so that they cannot be up at once", "measure each in a run of its own, with --no-controls"
+            )
+        taken[port] = arm

@@ -94,7 +94,7 @@ class StartedStack(Loaded):
         super().__post_init__()
         bench = self.bench
         self.path = Route(bench.keeper, bench.engine, self.database, self.arm.cell, bench.cores, self.folder)
-        self.path.meters = self.seen.meters
+        self.path.meters, self.path.fixed_port = self.seen.meters, self.stack_arm.stack.server.port
         self.flushes = Flushes(self.database, self.workload)
         self.witness = CommitWitness(self.database, self.workload)
         self.lifetime = LifetimeWatch(self.database)

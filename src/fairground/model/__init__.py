@@ -9,7 +9,16 @@ topology × load, a *trial* is one measurement of one cell. Unknown is None, nev
 
 from __future__ import annotations
 
-from fairground.model.error import DatabaseEnded, GoneError, LabError, MachineError, StorageError, of_machine, storing
+from fairground.model.error import (
+    ContractError,
+    DatabaseEnded,
+    GoneError,
+    LabError,
+    MachineError,
+    StorageError,
+    of_machine,
+    storing,
+)
 from fairground.model.fault import Fault, FaultKind, Recovery
 from fairground.model.limit import KnownNumber, Limit, Qualification
 from fairground.model.plan import (
@@ -99,6 +108,7 @@ __all__ = [
     "CellSettings",
     "Claim",
     "Condition",
+    "ContractError",
     "Control",
     "DatabaseEnded",
     "DatabaseUse",

@@ -26,6 +26,10 @@ class MachineError(LabError):
         super().__init__(message, hint, 3)
 
 
+class ContractError(LabError):
+    """The error that a contract's own statement is refused by the database. It is never the fault of a server."""
+
+
 class StorageError(MachineError):
     """The error that a folder of the lab's cannot be written. Nothing more can be measured until it can."""
 

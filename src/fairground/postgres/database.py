@@ -16,7 +16,7 @@ import psycopg
 from psycopg import sql
 
 from fairground.host import Child, Meter, Moment
-from fairground.model import DatabaseEnded, DatabaseWork, Durability, LabError, foreign
+from fairground.model import ContractError, DatabaseEnded, DatabaseWork, Durability, LabError, foreign
 from fairground.model.cause import DatabaseLifetime
 from fairground.model.contract import ContractData
 from fairground.postgres import commits, role, session, storage, template, traces
@@ -153,12 +153,18 @@ class Database:
             return done.fetchall() if done.description else []
 
     def probe(self, statement: str, values: Mapping[str, object] | None = None) -> list[tuple[Any, ...]]:
-        """Ask a statement of a contract, as `query` does. LabError with what the database said where it refuses it."""
+        """Ask a statement of a contract, as `query` does. ContractError with what the database said where it refuses it.
+
+        Where it refuses the `values`, which a server's answer may be among, it is a LabError: the statement may be right.
+        """
         try:
             return self.query(statement, values)
         except (psycopg.ProgrammingError, psycopg.DataError) as error:
             said, short = foreign.line(str(error), foreign.SENTENCE_CHARACTERS), foreign.line(" ".join(statement.split()), 120)
-            raise LabError(f"the database refuses `{short}`: {said}", "correct the statement in the contract") from error
+            sentence = f"the database refuses `{short}`: {said}"
+            if values and isinstance(error, psycopg.DataError):
+                raise LabError(sentence) from error
+            raise ContractError(sentence, "./fairground check --contract NAME tries its statements") from error
 
     def alter(self, statements: Sequence[str]) -> None:
         """Carry out the lab's own statements in this arm's database; `{database}` in them stands for its quoted name."""
