@@ -47,6 +47,14 @@ def test_a_late_write_rejects(probes: list[Probe], words: str) -> None:
     assert words in found.sentence
 
 
+def test_a_write_that_could_not_be_looked_for_is_told() -> None:
+    """Where the database refuses the question nothing is taken for there, late or unflushed: the lab says that it does not know."""
+    (found,) = written.findings([ON_TIME, replace(LATE, looked=False), replace(ON_TIME, unflushed=True, looked=False)], 2.0)
+    assert (found.id, found.severity) == ("writes-not-looked-for", Severity.WARN)
+    assert found.sentence.startswith("of 3 acknowledged writes, 2 could not be looked for")
+    assert written.findings([replace(REFUSED, looked=False)], 2.0) == ()
+
+
 @pytest.mark.parametrize(
     ("unflushed", "found"),
     [([None, None], []), ([False, False], []), ([False, True, None], ["of 2 acknowledged writes, 1 were not on the disk yet"])],

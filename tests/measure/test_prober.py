@@ -12,6 +12,7 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
 
+import psycopg
 import pytest
 
 from builders.contracts import SEEDS
@@ -168,3 +169,34 @@ def test_what_an_answer_says_is_looked_for(there: bool, monkeypatch: pytest.Monk
     assert found.acknowledged and (found.late_ms is not None and found.late_ms > 0 if there else found.late_ms is None)
     said = [values for statement, values in rows.asked if b"jsonb" in statement]
     assert said and {str(values) for values in said} == {str({"answer": '{"colour": "red"}'})}
+
+
+class Refusing(Rows):
+    """A database that refuses the question whether it has a row, with this error."""
+
+    def __init__(self, error: type[psycopg.Error]) -> None:
+        super().__init__()
+        self._error = error
+
+    def fetchall(self) -> list[tuple[bool]]:
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    ("error", "looked", "late_ms"), [(psycopg.errors.UndefinedTable, False, 0.0), (psycopg.DataError, True, None)]
+)
+def test_a_refused_question_is_no_write_that_is_there(
+    error: type[psycopg.Error], looked: bool, late_ms: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A statement that the database refuses tells nothing; a value that no row can have means that the write is not there."""
+    monkeypatch.setattr(prober, "PATIENCE_S", 0.3)
+    (workload,) = (one for one in PROBED if one.id == "tx")
+    written = replace(workload.audit, written=Written(holds="SELECT :answer->>'colour' = 'red'"))
+    asking, rows, until = replace(workload, method="GET", path="/paint", audit=written), Refusing(error), time.monotonic() + 10
+    with answering(b'{"colour":"red"}') as port:
+        probing = prober.Prober(asking, ("127.0.0.1", port), cast(Database, rows), lambda: True, True)
+        while not probing.probes and time.monotonic() < until:
+            time.sleep(0.01)
+        probing.stop()
+    found = probing.probes[0]
+    assert (found.acknowledged, found.looked, found.late_ms) == (True, looked, late_ms)

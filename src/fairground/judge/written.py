@@ -17,6 +17,7 @@ class Probe:
 
     `late_ms`: how long after the answer its write was there; 0 where it was there at once, None where it never came.
     `answered_us`: when its answer was there, on the wall clock.
+    `looked`: whether the database let the lab look for it; where it did not, `late_ms` and `unflushed` tell nothing.
     `unflushed`: whether its commit was not on the disk by then; None where nobody asked for that, or it cannot be told.
     """
 
@@ -25,11 +26,23 @@ class Probe:
     late_ms: float | None = 0.0
     unflushed: bool | None = None
     answered_us: int | None = None
+    looked: bool = True
 
 
 def findings(probes: Sequence[Probe], patience_s: float) -> tuple[Finding, ...]:
     """Reject if an acknowledged write was not there, or not on the disk, when its answer came: the look was after it."""
-    return (*_late(probes, patience_s), *_unflushed(probes))
+    looked = [probe for probe in probes if probe.looked]
+    return (*_late(looked, patience_s), *_unflushed(looked), *_unlooked(probes))
+
+
+def _unlooked(probes: Sequence[Probe]) -> tuple[Finding, ...]:
+    """Warn of acknowledged writes that the database did not let the lab look for: nobody knows whether they were there."""
+    told = [probe for probe in probes if probe.acknowledged]
+    untold = sum(not probe.looked for probe in told)
+    if not untold:
+        return ()
+    sentence = f"of {len(told)} acknowledged writes, {untold} could not be looked for: the database refused the question"
+    return (Finding("writes-not-looked-for", Severity.WARN, sentence, {"acknowledged": len(told), "not_looked_for": untold}),)
 
 
 def _unflushed(probes: Sequence[Probe]) -> tuple[Finding, ...]:
