@@ -15,7 +15,7 @@ from builders.contracts import CONTRACTS, SEEDS
 from builders.expected import OF_THE_MACHINE
 from builders.paths import ROOT
 from builders.steps import outcomes, step
-from fairground.capacity import drive, objective
+from fairground.capacity import drive, loadcurve, objective
 from fairground.capacity.drive import Climb, Up
 from fairground.capacity.search import Capacity, Goal, Pace
 from fairground.host import Keeper
@@ -101,6 +101,7 @@ def made(keeper: Keeper, database: Database, tmp_path: Path, monkeypatch: pytest
         return tuple(one for one in findings(*args, **named) if one.id not in OF_THE_MACHINE)
 
     monkeypatch.setattr(validity, "findings", quiet)
+    monkeypatch.setattr(loadcurve, "_generators_fault", lambda *_: None)
     monkeypatch.setattr(drive, "CURVE_PASSES", 1)
     bench = bench_on(keeper, database)
     workloads = {one.id: workload_files.render(one, 1) for one in workload_files.load_workloads(SEEDS)}
@@ -125,9 +126,7 @@ def whole(subject: Climb) -> Capacity:
 def test_all_phases(made: Made) -> None:
     """A server that keeps every rate asked of it is confirmed at the highest, with curve, overload and CPU, and nothing runs on."""
     found = whole(made("healthy", "tx"))
-    assert found.rejected is None and not [
-        note for note in found.notes if "were void" not in note
-    ]  # a busy machine spoils a step
+    assert (found.rejected, found.notes) == (None, ())
     assert (found.confirmed_per_s, found.missed_from_per_s) == (MOST, None)
     assert [(one.rate_per_s, one.kept, one.trials) for one in found.confirmations] == [(MOST, 3, 3)]
     assert [round(point.step.rate_per_s / MOST, 3) for point in found.curve] == [0.2, 0.4, 0.6, 0.8, 0.9, 1.0, 1.2, 1.5]
@@ -152,8 +151,7 @@ def test_what_the_budget_has_no_time_for_is_said(made: Made) -> None:
     """Phases that do not fit are left out with a sentence each."""
     found = whole(made("healthy", "ping", pace=replace(PACE, search_until_s=20), budget_s=1))
     assert found.measured and found.curve == () and found.over is None
-    left_out = [note for note in found.notes if "were void" not in note]  # a busy machine spoils a step
-    assert left_out and all("the budget" in note for note in left_out)
+    assert found.notes and all("the budget" in note for note in found.notes)
 
 
 @pytest.mark.live
