@@ -356,6 +356,7 @@ MISTAKES = [
     (A + "kind='split'\nrequests=['GET /','GET /b']", "has not one request", "a case for each"),
     (A + "request='GET /'\n[case.expect]\nbody.jsn={}", "`case[0].expect.body` is unclear (it needs one of", "the grammar"),
     (A + "request='GET /'\n[case.expect]\nbody.object.id='int'", "`id` in the rule is `int`, and the kinds are text", "grammar"),
+    (A + "request='GET /'\n[case.expect]\nheaders.date='nwo'", "is none of text, now, absent, nor a table", ""),
     (A + "request='GET /'\n[case.expect]\nmatches='('", "`case[0].expect.matches` is no pattern", "correct it"),
     (A + "procedure='deadlock'", "case `a` needs `disturbance.block`, which is missing", "[disturbance]"),
     (DISTURBED + A + "procedure='deadlock'", "case `a` needs two statements in `disturbance.rows`", "one for each row"),

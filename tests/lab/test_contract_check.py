@@ -39,6 +39,14 @@ def test_each_file_and_case_is_read(tmp_path: Path) -> None:
     assert "unknown key `write`" in found[0] and "no file `some.sql`" in found[2] and "is no pattern" in found[3]
 
 
+def test_a_misspelt_rule_of_a_header_is_a_mistake(tmp_path: Path) -> None:
+    """It would hold nothing, and nobody would know."""
+    (tmp_path / "orchard").mkdir()
+    make_orchard(tmp_path, (("contract.toml", "[numbers]", '[answers.headers]\ndate = "nwo"\n\n[numbers]'),))
+    with pytest.raises(LabError, match="`answers.headers.date` is none of text, now, absent, nor a table"):
+        contracts.read_contract(tmp_path / "orchard")
+
+
 def test_a_contract_that_is_none_is_refused(tmp_path: Path) -> None:
     """With the one that was probably meant; what cannot be read at all is a mistake in the contract, and asks no database."""
     make_orchard(tmp_path / "contracts", (("contract.toml", "status = 200", "status = 2OO"),))

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 from fairground.contract import expected
 from fairground.contract.case import Case, CaseKind, CaseStep, Disturbance, Expect, ProcedureSettings, Request
 from fairground.model import LabError
-from fairground.model.contract import Contract
+from fairground.model.contract import Contract, header_mistake
 from fairground.model.source import STRICT, Location, Source, location_text, names_hint, nearest
 
 PROCEDURES: Mapping[str, tuple[str, ...]] = {
@@ -219,6 +219,10 @@ class CaseReader:
             raise self.source.error(location, f"`{location_text(location)}` is unclear ({wrong}) in", GRAMMAR)
         if body is not None and expected.statements(body):
             body = self._with_statements(body)
+        for header, rule in table.headers.items():
+            if (wrong := header_mistake(rule)) is not None:
+                at = (*here, "headers", header)
+                raise self.source.error(at, f"`{location_text(at)}` {wrong} in", GRAMMAR)
         if table.matches is not None:
             try:
                 re.compile(table.matches)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from fairground.contract import html, rules
 from fairground.contract.wire import HttpAnswer
+from fairground.model import shape
 
 Row = tuple[Any, ...]
 BODIES = ("exact", "sql", "json", "object", "list", "html", "any_case")
@@ -36,7 +37,7 @@ def mistake(body: Mapping[str, object]) -> str | None:
         return None if isinstance(value, str) else f"`{kind}` is no text"
     if kind == "html":
         return None if isinstance(value, Mapping) and "sql" in value else "`html` needs `sql`"
-    return None if _statement(kind, value) is not None else rules.mistake({kind: value})
+    return None if _statement(kind, value) is not None else shape.mistake({kind: value})
 
 
 def statements(body: Mapping[str, object] | None) -> tuple[str, ...]:
@@ -168,5 +169,5 @@ def quote_bytes(data: bytes, limit: int = 120) -> str:
 def _statement(kind: str, wanted: object) -> str | None:
     """The SQL below `json` or `html`; None where that is a table of fields."""
     if kind in ("json", "html") and isinstance(wanted, Mapping) and isinstance(found := wanted.get("sql"), str):
-        return None if found in rules.KINDS else found
+        return None if found in shape.KINDS else found
     return None

@@ -7,38 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-KINDS: Mapping[str, type | tuple[type, ...]] = {
-    "text": str, "integer": int, "number": (int, float), "boolean": bool, "null": type(None), "any": object,
-}  # fmt: skip
-"""The words for any value of a kind. A truth value is no number."""
-TABLES = (
-    "equals", "one_of", "slot", "unix_now_within_s", "integer", "number", "text", "optional", "list", "object", "json",
-)  # fmt: skip
-"""The keys of a rule that is a table."""
-
-
-def mistake(rule: object, where: str = "the rule") -> str | None:
-    """Return what is wrong with a rule itself, or None: so that a contract's author learns of it before a server is asked."""
-    if isinstance(rule, str):
-        return None if rule in KINDS else f"{where} is `{rule}`, and the kinds are {', '.join(KINDS)}"
-    if not isinstance(rule, Mapping) or len(rule) != 1 or (key := next(iter(rule))) not in TABLES:
-        return f"{where} is not one of the kinds {', '.join(KINDS)}, nor a table with one of the keys {', '.join(TABLES)}"
-    value = rule[key]
-    match key:
-        case "object" | "json":
-            if not isinstance(value, Mapping):
-                return f"`{key}` of {where} is no table of fields"
-            return next((found for name, one in value.items() if (found := mistake(one, f"`{name}` in {where}"))), None)
-        case "list":
-            if not isinstance(value, Mapping) or set(value) - {"length", "each"}:
-                return f"`list` of {where} has other keys than `length` and `each`"
-            return mistake(value["each"], f"`each` of {where}") if "each" in value else None
-        case "optional":
-            return mistake(value, where)
-        case "integer" | "number":
-            right = isinstance(value, list | tuple) and len(value) == 2
-            return None if right else f"`{key}` of {where} is not a range `[least, most]`"
-    return None
+from fairground.model.shape import KINDS
 
 
 def difference(value: Any, rule: object, sent: Mapping[str, object], where: str = "the body") -> str | None:

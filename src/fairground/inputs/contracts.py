@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -11,7 +11,7 @@ from typing import ClassVar
 from fairground.inputs import files
 from fairground.inputs.variants import NAME
 from fairground.model import LabError
-from fairground.model.contract import TOLD, AnswerRules, Contract, ErrorRules, Ready, names_in
+from fairground.model.contract import SECRET, TOLD, AnswerRules, Contract, ErrorRules, Ready, header_mistake, names_in
 from fairground.model.source import STRICT, Location, Source, location_text, nearest
 
 FILE = "contract.toml"
@@ -75,6 +75,10 @@ def read_contract(folder: Path) -> Contract:
     require_names(source, ("ready", "path"), file.ready.path, file.paths)
     if not file.ready.path.startswith(("/", "$")):
         raise source.error(("ready", "path"), f"`ready.path` is `{file.ready.path}` in", "begin it with `/`")
+    for header, rule in file.answers.headers.items():
+        if (wrong := header_mistake(rule)) is not None:
+            key = ("answers", "headers", header)
+            raise source.error(key, f"`{location_text(key)}` {wrong} in", "write `text` for any value")
     twice = next((name for name in known if name in TOLD), None)
     if twice is not None:
         raise source.error(("numbers", twice), f"`{twice}` is what a server is told, and no name of a number in", "rename it")
@@ -90,6 +94,15 @@ def check_told(source: Source, here: Location, environment: Mapping[str, str]) -
     """Refuse a variable whose text names something that no server is told."""
     for name, text in environment.items():
         require_names(source, (*here, name), text, TOLD)
+
+
+def check_command(source: Source, here: Location, words: Sequence[str]) -> None:
+    """Refuse a command that would hold a password: the process list shows it."""
+    secret = next((name for word in words for name in names_in(word) if name in SECRET), None)
+    if secret is not None:
+        hint = 'tell it below [environment], as in `DB = "$database_url"`'
+        told = f"`${secret}` is a secret, and the process list shows the words of `{location_text(here)}` in"
+        raise source.error(here, told, hint)
 
 
 def require_names(source: Source, here: Location, text: str, known: Mapping[str, object] | tuple[str, ...]) -> None:

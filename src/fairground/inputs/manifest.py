@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from fairground.inputs import conditions, faults, files, numbers, options, published, seating, wires
-from fairground.inputs.contracts import check_told
+from fairground.inputs.contracts import check_command, check_told, require_names
 from fairground.inputs.suite_file import GroupTable, SuiteFile
 from fairground.inputs.variants import NAME, VariantTable, require_command
 from fairground.inputs.variants import read_variants as read_variants
@@ -124,6 +124,11 @@ def _contract(source: Source, file: _ServerFile, contracts: Mapping[str, Contrac
     if file.port is not None and not 1 <= file.port <= 65535:
         raise source.error(("port",), f"`port` is {file.port} in", "write a number from 1 to 65535")
     check_told(source, ("environment",), file.environment or {})
+    check_command(source, ("serve",), file.serve)
+    for name, variant in file.variants.items():
+        check_command(source, ("variants", name, "serve"), variant.serve or ())
+    if file.ready is not None:
+        require_names(source, ("ready", "path"), file.ready.path, contract.paths)
     return contract
 
 

@@ -11,14 +11,15 @@ from typing import ClassVar
 from fairground.inputs import audits, edges, events, files
 from fairground.inputs.contracts import require_names
 from fairground.inputs.variants import NAME
-from fairground.model import Audit, Edge, Expectation, LabError, LedgerEntry, Workload, Written
+from fairground.model import Audit, Edge, Expectation, LabError, LedgerEntry, Workload, Written, shape
 from fairground.model.contract import NAMED, Contract
 from fairground.model.source import STRICT, Location, Source, location_text, names_hint, nearest
 
 SLOT = re.compile(r'([A-Za-z_]\w*)(?:=|"\s*:\s*"?)\{(?!\{)[a-z]')
 MOST_PIPELINED = 1000
 """Requests at once on a connection, at most: the load engine's own bound."""
-BODY_RULES = {"exact", "json", "list", "object", "table", "verified"}
+SHAPES = {"json", "list", "object"}
+BODY_RULES = {"exact", "table", "verified", *SHAPES}
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,9 @@ def _check_answer(source: Source, file: _WorkloadFile) -> None:
     if file.expect.body is not None and (len(body) != 1 or not set(body) <= BODY_RULES):
         hint = f"give it one of the keys {', '.join(sorted(BODY_RULES))}"
         raise source.error(("expect", "body"), "`expect.body` is unclear in", hint)
+    kind = next(iter(body), None)
+    if kind in SHAPES and (wrong := shape.mistake({kind: body[kind]}, "the body")) is not None:
+        raise source.error(("expect", "body"), f"`expect.body` is unclear ({wrong}) in", "docs/contracts.md has the grammar")
     slots = _slots(file.request)
     named: list[tuple[tuple[str, ...], object]] = []
     if isinstance(table := body.get("table"), Mapping):

@@ -23,6 +23,8 @@ TOLD = (
     "pool_size", "pool_wait_ms", "workers", "prepared",
 )  # fmt: skip
 """The names of what a server can be told when it is started."""
+SECRET = ("database_url", "database_password")
+"""Those that no command may hold: everybody on the machine reads the words of a process."""
 
 
 def names_in(text: str) -> tuple[str, ...]:
@@ -44,6 +46,18 @@ def fill_tree(value: Any, values: Mapping[str, object]) -> Any:
     if isinstance(value, Mapping):
         return {key: fill_tree(one, values) for key, one in value.items()}
     return type(value)(fill_tree(one, values) for one in value) if isinstance(value, list | tuple) else value
+
+
+HEADER_RULES = ("text", "now", "absent")
+"""The words of a header's rule; a table has `equals` or `one_of`."""
+
+
+def header_mistake(rule: object) -> str | None:
+    """Return what is wrong with a header's rule, or None: a misspelt one would hold nothing."""
+    is_table = isinstance(rule, Mapping) and list(rule) in (["equals"], ["one_of"])
+    if is_table or rule in HEADER_RULES:
+        return None
+    return f"is none of {', '.join(HEADER_RULES)}, nor a table with `equals` or `one_of`,"
 
 
 @dataclass(frozen=True)
