@@ -23,7 +23,7 @@ Row = Mapping[str, Any]
 
 ZOO = TESTS / "zoo"
 EXPECTED: Mapping[str, list[dict[str, Any]]] = tomllib.loads((ZOO / "expected.toml").read_text())
-SERVERS = manifest.load_servers(ZOO, {**CONTRACTS, **EXAMPLES})
+SERVERS = (*manifest.load_servers(ZOO, CONTRACTS), *manifest.load_servers(TESTS / "zoo-todo", EXAMPLES))
 SCALE = 1
 WORKLOADS_OF_ALL = (*EVERY_WORKLOAD, *(one for each in EXAMPLES.values() for one in workload_files.load_workloads(each)))
 WORKLOADS = {one.id: workload_files.render(one, SCALE) for one in WORKLOADS_OF_ALL}

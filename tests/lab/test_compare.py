@@ -15,6 +15,7 @@ from fairground.lab.events import Said
 from fairground.lab.pages import Compared
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
+from fairground.measure import rounds
 from fairground.measure.rounds import RoundsEffort
 from fairground.model import CellSettings, LabError, Load, Topology, Workload
 from fairground.model.contract import SqlFile
@@ -70,7 +71,9 @@ def test_a_stack_is_held_against_itself_with_a_file_of_sql(tmp_path: Path) -> No
     assert (asked.label_a, asked.label_b) == (stack, f"{stack} with index.sql")
     assert asked.settings.sql_before == SqlFile(str(file), file.read_text(encoding="utf-8"))
     a, b = compare._arms(places, asked)
-    assert (a.sql_before, b.sql_before) == (None, asked.settings.sql_before) and a.stack == b.stack
+    assert a.stack == b.stack
+    effort = RoundsEffort(places.workload(asked.workload), asked.load, asked.settings)
+    assert [rounds._arm(side, effort, 1).data.before for side in (a, b)] == [None, asked.settings.sql_before]
 
 
 @pytest.mark.parametrize("beside", [{"b": "stack"}, {"revisions": "main,."}, {"a": None}])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+
 from builders.paths import ROOT
 from fairground import contract
 from fairground.lab.places import Places
