@@ -150,10 +150,11 @@ def test_a_file_of_sql_is_read_where_it_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (None, "cannot be read (No such file or directory)"),
-        (b"\xff", "cannot be read (not UTF-8)"),
-        (b" \n", "has nothing in it"),
-        (b"--" + b"x" * 65_536, "has more than 64 KiB"),
+        (None, " cannot be read (No such file or directory)"),
+        (b"\xff", " cannot be read (not UTF-8)"),
+        (b" \n", " has nothing in it"),
+        (b"--" + b"x" * 65_536, " has more than 64 KiB"),
+        (b"-- password: ask\nUPDATE a SET password = 'hunter2';", ", line 2, has what looks like a secret"),
     ],
 )
 def test_a_file_of_sql_that_is_none_is_refused(content: bytes | None, said: str, tmp_path: Path) -> None:
@@ -161,7 +162,7 @@ def test_a_file_of_sql_that_is_none_is_refused(content: bytes | None, said: str,
     file = tmp_path / "index.sql"
     if content is not None:
         file.write_bytes(content)
-    with pytest.raises(LabError, match=re.escape(f"`--sql-before {file}` {said}")):
+    with pytest.raises(LabError, match=re.escape(f"`--sql-before {file}`{said}")):
         asked.settings(given(sql_before=file))
 
 

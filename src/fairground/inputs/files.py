@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from fairground.model import LabError
+from fairground.model import LabError, secret
 from fairground.model.contract import SqlFile
 from fairground.model.source import Source
 
@@ -24,7 +24,7 @@ MOST_SQL_BYTES = 64 * 1024
 
 
 def sql_of(spelling: str, path: Path) -> SqlFile:
-    """Read a file of SQL that an option names. LabError for one that cannot be read, has nothing in it, or is too large."""
+    """Read a file of SQL that an option names. LabError where it has nothing in it, too much, or a secret."""
     try:
         content = path.read_bytes()
         text = content.decode("utf-8")
@@ -36,6 +36,11 @@ def sql_of(spelling: str, path: Path) -> SqlFile:
     if len(content) > MOST_SQL_BYTES:
         hint = "let it make a difference of a few statements, and let the contract's seed.sql make the data"
         raise LabError(f"`{spelling} {path}` has more than {MOST_SQL_BYTES // 1024} KiB", hint)
+    for number, line in enumerate(text.splitlines(), 1):
+        said = line.partition("--")[0]
+        if secret.redact(said) != said:
+            problem = f"`{spelling} {path}`, line {number}, has what looks like a secret, and a record would keep it"
+            raise LabError(problem, "write it into the contract's seed.sql, which no record keeps")
     return SqlFile(str(path), text)
 
 
