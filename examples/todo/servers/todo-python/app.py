@@ -1,20 +1,12 @@
 """A todo list. People log in, and read and change their own todos; those of others do not exist for them."""
 
-import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Annotated, Any
+from typing import Annotated
 
-import asyncpg
 from accounts import Person, is_password, new_token
-from fastapi import Depends, FastAPI, HTTPException, Path, Query, Request
+from asyncpg import Record
+from fastapi import FastAPI, HTTPException, Path, Query
 from pydantic import BaseModel, Field, StrictBool
-
-ITEMS = "SELECT id, title, done FROM todos WHERE person = $1 ORDER BY id DESC LIMIT $2 OFFSET $3"
-TOTAL = "SELECT count(*) FROM todos WHERE person = $1"
-CREATE = "INSERT INTO todos (person, title) VALUES ($1, $2) RETURNING id, title, done"
-COMPLETE = "UPDATE todos SET done = $1 WHERE id = $2 AND person = $3 RETURNING id, title, done"
-REMOVE = "DELETE FROM todos WHERE id = $1 AND person = $2 RETURNING id"
+from store import COMPLETE, CREATE, ITEMS, PERSON, REMOVE, TOTAL, Connection, lifespan
 
 
 class Credentials(BaseModel):
@@ -46,27 +38,10 @@ class Page(BaseModel):
 
 
 Id = Annotated[int, Path(ge=1, le=2**31 - 1)]
-
-
-@asynccontextmanager
-async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-    size = int(os.environ["POOL_SHARE"])
-    async with asyncpg.create_pool(os.environ["DATABASE_URL"], min_size=min(10, size), max_size=size) as pool:
-        app.state.pool = pool
-        yield
-
-
-async def connect(request: Request) -> AsyncIterator[Any]:
-    async with request.app.state.pool.acquire() as connection:
-        yield connection
-
-
-# Of the scope `function`, the connection is back in the pool before the answer leaves.
-Connection = Annotated[Any, Depends(connect, scope="function")]
 app = FastAPI(lifespan=lifespan)
 
 
-def found(row: asyncpg.Record | None) -> asyncpg.Record:
+def found(row: Record | None) -> Record:
     """The row of a todo. That of somebody else is none, so that nobody learns that it is there."""
     if row is None:
         raise HTTPException(404, "no such todo")
@@ -81,7 +56,7 @@ async def health(connection: Connection) -> dict[str, str]:
 
 @app.post("/login")
 async def login(connection: Connection, credentials: Credentials) -> Token:
-    person = await connection.fetchrow("SELECT id, password FROM people WHERE email = $1", credentials.email)
+    person = await connection.fetchrow(PERSON, credentials.email)
     if person is None or not await is_password(credentials.password, person["password"]):
         raise HTTPException(401, "wrong email or password")
     return Token(token=new_token(person["id"]))
