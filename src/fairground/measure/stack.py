@@ -139,7 +139,7 @@ class StartedStack(Loaded):
         """Make fresh data, then start pooler and server. Do not wait, so that the other arms of a session begin meanwhile."""
         try:
             with self.phase("reset"):
-                self.database.reset(self.workload.contract.data(self.arm.cell.settings.scale))
+                self.database.reset(self.arm.data)
                 self.lifetime.begin()
                 self.database.limit_connections(self.most_connections(self.arm.cell))
                 self.database.alter(self.stack_arm.statements)

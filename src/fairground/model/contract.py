@@ -86,6 +86,17 @@ class ErrorRules:
 
 
 @dataclass(frozen=True)
+class SqlFile:
+    """A file of SQL of whoever measures: its path as it was typed, and its text."""
+
+    name: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
 class DataRequest:
     """A request that is sent once for each row of a table, before the load. `{TABLE.COLUMN}` is a cell of that row."""
 
@@ -119,17 +130,22 @@ class DataTable:
 
 @dataclass(frozen=True)
 class ContractData:
-    """The data of a contract at one scale, as SQL: tables, rows, and the rights of servers."""
+    """The data of a contract at one scale, as SQL: tables, rows, and the rights of servers.
+
+    `before` is run on them before those rights are given; None: they are as the contract says.
+    """
 
     contract: str
     scale: int
     schema: str
     seed: str
     rights: str
+    before: SqlFile | None = None
 
     def digest(self, *more: str, rights: bool = True) -> str:
         """Ten hexadecimal digits that differ where the data do. `more`: what else makes a difference."""
-        parts = (*more, self.schema, self.seed, *((self.rights,) if rights else ()))
+        before = () if self.before is None else (self.before.name, self.before.text)
+        parts = (*more, self.schema, self.seed, *before, *((self.rights,) if rights else ()))
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:10]
 
 
@@ -160,11 +176,11 @@ class Contract:
         """Every number, with those that grow at this scale."""
         return {**self.numbers, **{name: each * scale for name, each in self.scaled.items()}}
 
-    def data(self, scale: int) -> ContractData:
-        """Its data at this scale."""
+    def data(self, scale: int, before: SqlFile | None = None) -> ContractData:
+        """Its data at this scale, with what is run on them `before` a load."""
         values = self.numbers_at(scale)
         schema, seed, rights = (fill_names(self.sql.get(part, ""), values) for part in ("schema", "seed", "rights"))
-        return ContractData(self.id, scale, schema, seed, rights)
+        return ContractData(self.id, scale, schema, seed, rights, before)
 
     def statement(self, text: str) -> str:
         """A statement as it is written. A text that names a `.sql` file of the folder stands for what that holds.

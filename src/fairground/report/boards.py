@@ -197,6 +197,8 @@ def resources(settings: CellSettings) -> tuple[str, ...]:
         said.append(f"{settings.memory_mb:,} MB")
     if settings.pin:
         said.append(seats.sentence(settings.pin, settings.place))
+    if settings.sql_before is not None:
+        said.append(f"after {settings.sql_before.name}")
     return (*said, *(f"{name} = {value}" for name, value in settings.postgres))
 
 
