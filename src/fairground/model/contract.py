@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ TOLD = (
     "pool_size", "pool_wait_ms", "workers", "prepared",
 )  # fmt: skip
 """The names of what a server can be told when it is started."""
+DATABASE = tuple(name for name in TOLD if name.startswith("database_"))
+"""Those of them that say where the database is."""
 SECRET = ("database_url", "database_password")
 """Those that no command may hold: everybody on the machine reads the words of a process."""
 
@@ -86,6 +88,24 @@ class ErrorRules:
 
 
 @dataclass(frozen=True)
+class Migrations:
+    """The command with which an application makes its own tables, and the `files` of its `folder` that it reads.
+
+    `environment` is variable and text, by name. `$names` in texts and words say where the database is.
+    """
+
+    run: tuple[str, ...]
+    environment: tuple[tuple[str, str], ...]
+    folder: Path
+    files: tuple[str, ...]
+
+    def fill(self, values: Mapping[str, object]) -> Migrations:
+        """The command with these values for its `$names`. Others stay."""
+        environment = tuple((name, fill_names(text, values)) for name, text in self.environment)
+        return replace(self, run=tuple(fill_names(word, values) for word in self.run), environment=environment)
+
+
+@dataclass(frozen=True)
 class ContractData:
     """The data of a contract at one scale, as SQL: tables, rows, and the rights of servers."""
 
@@ -94,10 +114,13 @@ class ContractData:
     schema: str
     seed: str
     rights: str
+    migrations: Migrations | None = None
+    """What makes the tables in place of `schema`."""
 
     def digest(self, *more: str, rights: bool = True) -> str:
         """Ten hexadecimal digits that differ where the data do. `more`: what else makes a difference."""
-        parts = (*more, self.schema, self.seed, *((self.rights,) if rights else ()))
+        made = () if self.migrations is None else (repr((self.migrations.run, self.migrations.environment)),)
+        parts = (*more, *made, self.schema, self.seed, *((self.rights,) if rights else ()))
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:10]
 
 
@@ -121,6 +144,8 @@ class Contract:
     errors: ErrorRules = ErrorRules()
     sql: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The texts of `schema`, `seed` and `rights`."""
+    migrations: Migrations | None = None
+    """What makes the tables in place of `schema`."""
 
     def numbers_at(self, scale: int) -> dict[str, int]:
         """Every number, with those that grow at this scale."""
@@ -130,7 +155,8 @@ class Contract:
         """Its data at this scale."""
         values = self.numbers_at(scale)
         schema, seed, rights = (fill_names(self.sql.get(part, ""), values) for part in ("schema", "seed", "rights"))
-        return ContractData(self.id, scale, schema, seed, rights)
+        migrations = None if self.migrations is None else self.migrations.fill(values)
+        return ContractData(self.id, scale, schema, seed, rights, migrations)
 
     def statement(self, text: str) -> str:
         """A statement as it is written. A text that names a `.sql` file of the folder stands for what that holds.
