@@ -48,7 +48,7 @@ def database_values(url: str) -> dict[str, str]:
 
 
 def bare_environment(inherited: Mapping[str, str]) -> dict[str, str]:
-    """What every program needs: of the lab's own environment it gets where programs and its home are, and nothing else."""
+    """The variables that every program needs: of the lab's own environment no more than PATH and HOME."""
     return {**{name: inherited[name] for name in ("PATH", "HOME") if name in inherited}, "LANG": "C.UTF-8", "TZ": "UTC"}
 
 

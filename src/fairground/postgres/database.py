@@ -104,7 +104,7 @@ class Database:
         self.keeper: Keeper | None = None
         """What starts an application's own migrations; None: nobody made this database for a contract that has some."""
         self._templates = dict[ContractData, str]()
-        """The names of templates: what migrations read is read once, so that all of a run has the same data."""
+        """Their names: what migrations read is read once, so that all of a run has the same data."""
         self._tables: list[int] | None = None
         """The contract's tables by their numbers: a table of the same name that a server makes is another one."""
         self._secret = secret or secrets.token_urlsafe(18)
@@ -248,15 +248,14 @@ class Database:
             if not self.shared:
                 role.make_rights(connection)
                 role.admit(connection, None, building)
-
-            def migrate(one: Migrations) -> None:
-                assert self.keeper is not None, "a database that is started for a contract has one"
-                migrations.migrate(self.keeper, one, data.contract, self.admin, building)
-
             with self.connect(building) as there:
-                template.fill(there, data, rights=not self.shared, migrate=migrate)
+                template.fill(there, data, rights=not self.shared, migrate=lambda one: self._migrate(one, data, building))
             connection.execute(sql.SQL("ALTER DATABASE {} RENAME TO {}").format(sql.Identifier(building), sql.Identifier(name)))
         return name
+
+    def _migrate(self, one: Migrations, data: ContractData, database: str) -> None:
+        assert self.keeper is not None, "a database that is started for a contract has one"
+        migrations.migrate(self.keeper, one, data.contract, self.admin, database)
 
     def reset(self, data: ContractData) -> None:
         """Give this arm a fresh copy of the data, byte for byte, and a fresh role without a limit. Its counters are at zero."""
