@@ -28,7 +28,8 @@ def test_init_says_what_it_began(lab: Run, tmp_path: Path) -> None:
     done = lab("init", "app", "--openapi", "api.json")
     assert done.stdout.splitlines()[-1] == "app/contracts/app is a contract with 1 workload, app/servers/app its server."
     assert (
-        done.returncode == 0 and "10 places to decide. Each has a line: cd app && ./fairground check --contract app" in done.stderr
+        done.returncode == 0
+        and "10 places to decide. Each has a line: cd app && ./fairground check --contract app" in done.stderr
     )
     found = document(lab("init", "other", "--openapi", "api.json", "--name", "mine", "--serve", "make run", "--json"))
     assert (found["name"], found["workloads"], found["undecided"]) == ("mine", ["one"], 9)

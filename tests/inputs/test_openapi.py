@@ -61,7 +61,7 @@ def test_a_question_of_a_document(tmp_path: Path) -> None:
     assert one.headers == {"accept": "application/json", "x-tenant": "one"} and one.others == ("limit (integer, default 10)",)
     assert (one.status, one.content_types, one.body) == (200, JSON_TYPES, {"json": {}})
     assert one.marks == ("which values `X-Tenant` has: only the example `one` is known",) and one.answer_marks == ()
-    assert found.left_out == ("1 operations of other methods: say in workloads of your own what they write",)
+    assert found.left_out == ("other methods than GET (1): say in workloads of your own what they write",)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from fairground.host import Keeper
 from fairground.inputs import contracts
 from fairground.model import LabError
 from fairground.model.contract import Migrations
-from fairground.postgres import Database, migrations
+from fairground.postgres import Database, DatabaseAddress, migrations
 
 CONTRACT = """title = "Notes"
 default = "notes"
@@ -108,6 +108,17 @@ def test_failed_migrations_are_one_sentence(arm: Database, tmp_path: Path, progr
     with arm.connect("postgres") as connection:
         name = arm._templates[contract.data(1)]
         assert not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchall()
+
+
+@pytest.mark.live
+def test_a_given_urls_own_words_are_passed_on(keeper: Keeper, tmp_path: Path) -> None:
+    """Where the lab's own connections need TLS, those of migrations do; what the lab's environment says of databases is not told."""
+    program = (sys.executable, "-c", "import os, sys; print(os.environ['X'], sorted(os.environ)); sys.exit(1)")
+    one = Migrations(program, (("X", "$database_url $database_name"),), tmp_path, (".",))
+    address = DatabaseAddress("h", 1, "u", "a-password-of-somebody", (("sslmode", "require"),))
+    with pytest.raises(LabError) as caught:
+        migrations.migrate(keeper, one, "notes", address, "data")
+    assert "@h:1/data?sslmode=require data ['HOME', 'LANG', " in caught.value.message and "a-password" not in caught.value.message
 
 
 @pytest.mark.live

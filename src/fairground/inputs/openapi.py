@@ -111,7 +111,7 @@ class _Reader:
         info = self.root.get("info")
         title = foreign.line(str(info.get("title") or ""), 80) if isinstance(info, Mapping) else ""
         if others:
-            self.left_out.append(f"{others} operations of other methods: say in workloads of your own what they write")
+            self.left_out.append(f"other methods than GET ({others}): say in workloads of your own what they write")
         return OpenDocument(self.name, title, self._base(), tuple(questions), tuple(self.left_out))
 
     def _base(self) -> str:
