@@ -176,24 +176,17 @@ def test_of_a_deep_body_the_outer_part_is_told() -> None:
         (answer({"type": "string"}), 200, JSON_TYPES, 1),
         (answer({}, "image/png"), 200, ("image/png",), 1),
         (answer({}, "text/csv"), 200, ("text/csv", "text/csv; charset=utf-8", "text/csv;charset=utf-8"), 1),
-        (answer({"type": "object"}, "*/*"), 200, JSON_TYPES, 2),
-        ({"responses": {"default": {"description": ""}}}, 200, JSON_TYPES, 3),
-        ({}, 200, JSON_TYPES, 3),
-        (
-            {"responses": {"404": {}, "206": {"content": {"application/problem+json": {"schema": {"type": "array"}}}}}},
-            206,
-            None,
-            0,
-        ),
+        (answer({"type": "object"}, "*/*"), 200, (), 1),
+        ({"responses": {"default": {"description": ""}}}, 200, (), 2),
+        ({}, 200, (), 2),
+        ({"responses": {"302": {"description": ""}}}, 302, (), 0),
+        ({"responses": {"204": {"description": ""}}}, 204, (), 0),
     ],
 )
 def test_answers_that_are_hardly_known(tmp_path: Path, get: dict[str, Any], status: int, kinds: Any, marks: int) -> None:
-    """Where no shape is known the same request is sent each time, and its bytes are those of a case."""
-    numbered = {"name": "n", "in": "query", "required": True, "schema": {"type": "integer", "minimum": 1, "maximum": 9}}
-    one = question(tmp_path, {**get, "parameters": [numbered]})
-    assert one.status == status and len(one.answer_marks) == marks
-    assert kinds is None or one.content_types == kinds
-    assert (one.body is None, one.path) == ((True, "/things?n=1") if marks else (False, "/things?n={int:1..9}"))
+    """Where no shape is known nothing is held against the body, and a mark says so; what has no body needs none."""
+    one = question(tmp_path, get)
+    assert (one.status, one.content_types, one.body, len(one.answer_marks)) == (status, kinds, None, marks)
 
 
 @pytest.mark.parametrize(
@@ -227,12 +220,6 @@ def test_version_two_is_read(tmp_path: Path) -> None:
     found = openapi.read_document(file)
     (one,) = found.questions
     assert (found.base, one.path, one.content_types, one.body) == ("/api", "/a/{int:1..2}", JSON_TYPES, {"json": {}})
-
-
-def test_what_has_no_body_is_left_out(tmp_path: Path) -> None:
-    """Nothing could be held against it; the document says which and why."""
-    found = document(tmp_path, {"responses": {"302": {"description": ""}}})
-    assert found.questions == () and found.left_out[0].startswith("GET /things: it answers 302")
 
 
 def test_ids_are_unique_and_plain(tmp_path: Path) -> None:

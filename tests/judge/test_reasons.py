@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from builders import facts as made
-from fairground.judge import bottleneck, statements, thresholds
+from fairground.judge import bottleneck, thresholds
+from fairground.judge.tables import ReadWhole
 from fairground.model import (
     BadAnswer,
     Cell,
@@ -115,7 +116,7 @@ def test_a_full_database_names_its_statement() -> None:
 
 def test_a_full_database_names_the_table_that_it_reads_whole() -> None:
     """`db-cpu` says which table is read whole for each answer; where the server is full, it does not."""
-    whole = statements.ReadWhole("users", 10_000.0, 1.0, 1.0)
+    whole = ReadWhole("users", 10_000.0, 1.0, 1.0)
 
     def of(used: Mapping[str, RoleUse]) -> Finding:
         return bottleneck.limits(CELL, result(), used, HOST, DATABASE, 2, REASONS, whole)[0]

@@ -70,13 +70,13 @@ def test_a_document_becomes_a_contract(places: Places, tmp_path: Path) -> None:
         "text",
     }
     one, text = workloads["my-app/one"], workloads["my-app/text"]
-    assert one.path == "$base/todos/example" and workloads["my-app/every"].title == "all of them\\"
-    assert one.expect.body == {"json": {"id": "integer", "note": {"optional": {"nullable": "text"}}}}
-    assert text.expect.body == {"verified": "text"} and text.expect.content_type == (
+    assert one.request.path == "$base/todos/example" and workloads["my-app/every"].title == "all of them\\"
+    assert one.request.expect.body == {"json": {"id": "integer", "note": {"optional": {"nullable": "text"}}}}
+    assert text.request.expect.body is None and text.request.expect.content_type == (
         "text/plain", "text/plain; charset=utf-8", "text/plain;charset=utf-8",
     )  # fmt: skip
-    assert found.left_out == ("GET /none: it answers 204, without a body that could be held against anything",)
-    assert found.workloads == ("one", "every", "text") and "servers/my-app/server.toml" in found.files
+    assert found.left_out == () and found.workloads == ("one", "every", "text", "none")
+    assert "servers/my-app/server.toml" in found.files
     (server,) = replace(places, servers=tmp_path / "My App" / "servers").load_servers()
     assert server.contract == contract and server.stacks[0].id == "my-app:default"
 
@@ -156,5 +156,5 @@ def test_a_question_that_the_lab_could_not_read_is_left_out(
         lambda one, origin: texts(one, origin).replace("[expect]", "[expects]") if one.id == "every" else texts(one, origin),
     )
     found = beginning.begin(places, ProjectAsked(tmp_path / "app", document=described(tmp_path)))
-    assert found.workloads == ("one", "text") and "GET /todos: unknown key `expects`" in found.left_out[-1]
+    assert found.workloads == ("one", "text", "none") and "GET /todos: unknown key `expects`" in found.left_out[-1]
     assert not (tmp_path / "app" / "contracts" / "app" / "cases" / "every.toml").exists()

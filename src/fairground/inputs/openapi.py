@@ -22,6 +22,8 @@ YAML = "pip install pyyaml, or make it JSON: npx js-yaml FILE > FILE.json"
 OF_A_PATH = "/:@!&'()*+,;=~-._"
 """Characters that stand for themselves in a path."""
 MOST_NAME = 80
+NO_BODY = (204, 205)
+"""Statuses of good answers that have no body; redirects need none."""
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 
 
@@ -106,8 +108,7 @@ class _Reader:
             item = self.shapes.resolve(item)
             others += sum(method in item for method in METHODS if method != "get")
             if isinstance(item.get("get"), Mapping) and str(path).startswith("/"):
-                found = self._question(str(path), item, item["get"])
-                questions += [] if found is None else [found]
+                questions.append(self._question(str(path), item, item["get"]))
         info = self.root.get("info")
         title = foreign.line(str(info.get("title") or ""), 80) if isinstance(info, Mapping) else ""
         if others:
@@ -128,15 +129,12 @@ class _Reader:
         path = urlsplit(text).path.rstrip("/") if "{" not in text else ""
         return f"/{quote(unquote(path).lstrip('/'), safe=OF_A_PATH)}" if path else ""
 
-    def _question(self, path: str, item: Mapping[str, Any], operation: Mapping[str, Any]) -> OpenQuestion | None:
+    def _question(self, path: str, item: Mapping[str, Any], operation: Mapping[str, Any]) -> OpenQuestion:
         told = f"GET {foreign.line(path, 120)}"
         status, answer, marks = self._answer(operation)
-        if status in (204, 205, 304) or 300 <= status < 400:
-            self.left_out.append(f"{told}: it answers {status}, without a body that could be held against anything")
-            return None
-        types, body, more = self._body(operation, answer)
+        types, body, more = self._body(operation, status, answer)
         parameters = self._parameters(item, operation)
-        request = _Request.of(path, parameters, fixed=body is None)
+        request = _Request.of(path, parameters)
         headers = {"accept": types[0]} if types else {}
         about = operation.get("description") or operation.get("summary") or told
         title = foreign.line(str(operation.get("summary") or told), 100).rstrip(".")
@@ -182,7 +180,7 @@ class _Reader:
         return 200, {}, ("the status of a good answer: the document has none",)
 
     def _body(
-        self, operation: Mapping[str, Any], answer: Mapping[str, Any]
+        self, operation: Mapping[str, Any], status: int, answer: Mapping[str, Any]
     ) -> tuple[tuple[str, ...], Mapping[str, object] | None, tuple[str, ...]]:
         """Content types and shape of a good answer, and marks."""
         content = answer.get("content")
@@ -193,16 +191,20 @@ class _Reader:
             schema = {"schema": answer["schema"]} if isinstance(answer.get("schema"), Mapping) else {}
             tables = {str(key): schema for key in (produced or (["application/json"] if schema else []))}
         ordered = sorted(tables, key=lambda one: (not _is_json(one), "*" in one))
+        if status in NO_BODY or 300 <= status < 400:
+            return (), None, ()
         if not ordered or "*" in ordered[0]:
-            said = f"`{ordered[0]}`" if ordered else "none"
-            marks = (f"the content type of a good answer: the document says {said}", _verified("nothing is known of the body"))
-            return _spellings("application/json"), None, marks
+            return (), None, ("content type and body of a good answer: the document has none, so nothing is held against them",)
         kind = ordered[0]
         if not _is_json(kind):
-            return _spellings(kind), None, (_verified(f"its body is {foreign.line(kind, 60)}"),)
+            return _spellings(kind), None, (f"what is right of a body of {foreign.line(kind, 60)}: nothing is held against it",)
         body = self.shapes.body(tables[kind].get("schema"))
         if body is None:
-            return _spellings(kind), None, (_verified("its body is neither an object nor a list"),)
+            return (
+                _spellings(kind),
+                None,
+                ("what is right of a body that is neither an object nor a list: nothing is held against it",),
+            )
         return _spellings(kind), body, ()
 
     def _asked_for(self, operation: Mapping[str, Any]) -> Iterator[str]:
@@ -229,13 +231,13 @@ class _Request:
     others: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, path: str, parameters: Sequence[Parameter], fixed: bool) -> _Request:
-        """The request of these parameters. `fixed`: each time the same one."""
+    def of(cls, path: str, parameters: Sequence[Parameter]) -> _Request:
+        """The request of these parameters."""
         made = cls()
         named = {one.name: one for one in parameters if one.place == "path"}
         for number, piece in enumerate(re.split(r"\{([^{}]+)\}", path)):
             if number % 2:
-                made._add(sent_value(named.get(piece) or Parameter(piece, "path", True, {}, None)), fixed)
+                made._add(sent_value(named.get(piece) or Parameter(piece, "path", True, {}, None)))
             else:
                 text = quote(unquote(piece), safe=OF_A_PATH)
                 made.path, made.example = made.path + text, made.example + text
@@ -243,7 +245,7 @@ class _Request:
         for one in parameters:
             if one.place == "query" and one.is_needed:
                 made.path, made.example = (f"{text}{join}{quote(one.name, safe='[]-._~')}=" for text in (made.path, made.example))
-                made._add(sent_value(one), fixed)
+                made._add(sent_value(one))
                 join = "&"
             elif one.place in ("query", "header") and not one.is_needed:
                 made.others += (one.words,)
@@ -255,8 +257,8 @@ class _Request:
                     made.marks += value.marks
         return made
 
-    def _add(self, value: SentValue, fixed: bool) -> None:
-        self.path += value.example if fixed else value.slot
+    def _add(self, value: SentValue) -> None:
+        self.path += value.slot
         self.example += value.example
         self.marks += value.marks
 
@@ -278,10 +280,6 @@ def _spellings(content_type: str) -> tuple[str, ...]:
     if not (_is_json(bare) or bare.startswith("text/")):
         return (kind,)
     return tuple(dict.fromkeys((bare, kind, f"{bare}; charset=utf-8", f"{bare};charset=utf-8")))
-
-
-def _verified(why: str) -> str:
-    return f"{why}, so each answer must have the bytes that the case of the same name found right"
 
 
 def _scheme(name: str, table: Mapping[str, Any]) -> str:

@@ -106,6 +106,38 @@ class Migrations:
 
 
 @dataclass(frozen=True)
+class DataRequest:
+    """A request that is sent once for each row of a table, before the load. `{TABLE.COLUMN}` is a cell of that row."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: str | None = None
+
+
+@dataclass(frozen=True)
+class DataTable:
+    """Rows that requests of a load draw values from: `sql` asks the arm's fresh database for them.
+
+    Or a `request` asks the server for more columns of each row of the table `for_each`: `keep` is column → place in its answer.
+    """
+
+    sql: str = ""
+    for_each: str = ""
+    request: DataRequest | None = None
+    keep: Mapping[str, str] = field(default_factory=dict)
+
+    def fill(self, values: Mapping[str, object]) -> DataTable:
+        """The table with these values for its `$names`."""
+        asked = self.request
+        if asked is not None:
+            headers = {name: fill_names(text, values) for name, text in asked.headers.items()}
+            body = None if asked.body is None else fill_names(asked.body, values)
+            asked = replace(asked, path=fill_names(asked.path, values), headers=headers, body=body)
+        return replace(self, sql=fill_names(self.sql, values), request=asked)
+
+
+@dataclass(frozen=True)
 class ContractData:
     """The data of a contract at one scale, as SQL: tables, rows, and the rights of servers."""
 
@@ -142,6 +174,8 @@ class Contract:
     paths: Mapping[str, str] = field(default_factory=dict)
     answers: AnswerRules = AnswerRules()
     errors: ErrorRules = ErrorRules()
+    tables: Mapping[str, DataTable] = field(default_factory=dict)
+    """Rows that requests of its workloads draw values from, by name."""
     sql: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The texts of `schema`, `seed` and `rights`."""
     migrations: Migrations | None = None
