@@ -64,15 +64,11 @@ def test_a_document_becomes_a_contract(places: Places, tmp_path: Path) -> None:
     contract = contracts.read_contract(home)
     workloads = {one.id: one for one in workload_files.load_workloads(contract)}
     assert (contract.title, contract.default, contract.paths) == ('A "list"', "every", {"base": "/v1"})
-    assert set(workloads) == {"my-app/every", "my-app/one", "my-app/text"} and {one.id for one in load(contract)} == {
-        "every",
-        "one",
-        "text",
-    }
+    assert set(workloads) == {f"my-app/{name}" for name in ("every", "one", "text", "none")} and len(load(contract)) == 4
     one, text = workloads["my-app/one"], workloads["my-app/text"]
-    assert one.request.path == "$base/todos/example" and workloads["my-app/every"].title == "all of them\\"
-    assert one.request.expect.body == {"json": {"id": "integer", "note": {"optional": {"nullable": "text"}}}}
-    assert text.request.expect.body is None and text.request.expect.content_type == (
+    assert one.requests[0].path == "$base/todos/example" and workloads["my-app/every"].title == "all of them\\"
+    assert one.requests[0].expect.body == {"json": {"id": "integer", "note": {"optional": {"nullable": "text"}}}}
+    assert text.requests[0].expect.body is None and text.requests[0].expect.content_type == (
         "text/plain", "text/plain; charset=utf-8", "text/plain;charset=utf-8",
     )  # fmt: skip
     assert found.left_out == () and found.workloads == ("one", "every", "text", "none")
