@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 import frame
 from fairground import records
 from fairground.claims import judgement
-from fairground.claims.judgement import ClaimJudgement, ClaimVerdict
+from fairground.claims.verdict import ClaimJudgement, ClaimVerdict
 from fairground.lab import replicate, splice
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs

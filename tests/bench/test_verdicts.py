@@ -11,7 +11,7 @@ import pytest
 
 from builders.bench import bench
 from cli.command import stored
-from fairground.claims.judgement import ClaimJudgement, ClaimVerdict
+from fairground.claims.verdict import ClaimJudgement, ClaimVerdict
 from fairground.lab import replicate
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs

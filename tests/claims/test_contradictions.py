@@ -12,9 +12,10 @@ import pytest
 
 from builders.contracts import CONTRACTS, SEEDS
 from builders.paths import ROOT
-from fairground.claims import judgement, statement, tables
-from fairground.claims.judgement import SAME, ClaimJudgement, ClaimVerdict
+from fairground.claims import judgement, statement, tables, windows
+from fairground.claims.verdict import ClaimJudgement, ClaimVerdict
 from fairground.claims.statement import Statement, Term
+from fairground.claims.sureness import SAME
 from fairground.claims.tables import TableReading
 from fairground.inputs import manifest, workload_files
 from fairground.model import Claim, Suite, Trial, Verdict
@@ -63,7 +64,7 @@ def sides(one: Statement, known: Mapping[tuple[str, str, frozenset[str]], float]
     if any(value is None for value in found.values()):
         return None
     numbers = {term: {0: value} for term, value in found.items() if value is not None}
-    return judgement._product(one.left, numbers, 0), judgement._product(one.right, numbers, 0)
+    return windows.product(one.left, numbers, 0), windows.product(one.right, numbers, 0)
 
 
 def is_so(one: Statement, left: float, right: float) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 from builders.paths import ROOT
 from fairground.claims import cells, judgement, statement
-from fairground.claims.judgement import ClaimVerdict
+from fairground.claims.verdict import ClaimVerdict
 from fairground.inputs import manifest
 from fairground.model import Claim, PublishedTable, Suite
 from fairground.report import replication
@@ -31,8 +31,6 @@ NEEDED = {
     "lookup": ("bytes(", "lookup c30 vegeta"),
 }
 """What the explanations and conditions of each suite rest on, as its claims say it."""
-OURS = ("(our", "(from its own table)")
-"""How a claim begins that the source does not make."""
 
 
 def suite(name: str) -> Suite:
@@ -47,7 +45,7 @@ def numbers(found: Suite) -> list[PublishedTable]:
 
 def theirs(found: Suite) -> list[Claim]:
     """What the source says itself."""
-    return [one for one in found.claims if not one.says.startswith(OURS)]
+    return [one for one in found.claims if not one.ours]
 
 
 @pytest.mark.parametrize("name", sorted(CLAIMS))

@@ -87,6 +87,10 @@ def _document(found: Replication, path: Path) -> dict[str, Any]:
             "verdict": str(one.verdict),
             "sentence": one.sentence,
             "measured": asdict(one.measured) if one.measured else None,
+            "grade": one.grade,
+            "again": one.again,
+            "needs_blocks": one.needs,
+            "ours": one.claim.ours,
             "size": one.size,
             "paper": one.paper,
         }
@@ -97,6 +101,7 @@ def _document(found: Replication, path: Path) -> dict[str, Any]:
             "title": one.table.title,
             "unmeasured": one.table.unmeasured,
             "correlation": one.correlation,
+            "p": one.p,
             "rows": [asdict(row) for row in one.rows],
         }
         for one in found.tables
@@ -108,7 +113,7 @@ def _say(found: Replication, path: Path) -> None:
     for one in found.judgements:
         mark = replication.GLYPHS[one.verdict]
         say.line(f"{mark} {one.claim.says}")
-        say.line(f"    {one.words}: {one.sentence}")
+        say.line(f"    {one.words}: {one.sentence}" + (f" · {one.repeats}" if one.repeats else ""))
     for reading in found.tables:
         say.line(f"{reading.table.title}: {replication.agreement(reading)}")
     say.out.print(replication.summary(found))

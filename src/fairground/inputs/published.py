@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
-from fairground.claims.statement import COUNT_METRICS, RATIO_METRICS, SHARE_METRICS, Statement, StatementError, parse
+from fairground.claims.statement import COUNT_METRICS, RATIO_METRICS, SHARE_METRICS, Statement, StatementError, parse, parse_all
 from fairground.claims.tables import published_value
 from fairground.model import Claim, Condition, PublishedTable
 from fairground.model.source import Location, Source, nearest, shape_key
+
+Parsed = TypeVar("Parsed")
 
 TABLE_METRICS = (*RATIO_METRICS, *SHARE_METRICS, *COUNT_METRICS)
 
@@ -78,7 +81,9 @@ def claims(source: Source, found: tuple[Claim, ...], known: tuple[PublishedTable
         if (claim.test is None) == (claim.cannot is None) and (claim.test is not None or claim.paper is None):
             raise source.error(here, f"claim `{claim.id}` needs either `test` or `cannot` in", "`cannot` says why it has no test")
         if claim.test is not None:
-            _statement(source, (*here, "test"), claim.test)
+            _statements(source, (*here, "test"), claim.test)
+        if claim.not_refuted_by is not None:
+            source.require_text((*here, "not_refuted_by"), claim.not_refuted_by)
         if claim.paper is not None:
             for term in _statement(source, (*here, "paper"), claim.paper).terms:
                 if published_value(term, known) is None:
@@ -141,7 +146,15 @@ def _require_cells(source: Source, here: Location, table: NumbersTable) -> None:
 
 
 def _statement(source: Source, location: Location, text: str) -> Statement:
+    return _read(source, location, lambda: parse(text))
+
+
+def _statements(source: Source, location: Location, text: str) -> tuple[Statement, ...]:
+    return _read(source, location, lambda: parse_all(text))
+
+
+def _read(source: Source, location: Location, parsed: Callable[[], Parsed]) -> Parsed:
     try:
-        return parse(text)
+        return parsed()
     except StatementError as error:
         raise source.error(location, f"{error}, in", "docs/reference/claims.md has the language of claims") from error

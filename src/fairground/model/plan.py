@@ -289,6 +289,10 @@ class SuiteGroup:
     """The contract of its workloads' names; None: that of its stacks."""
 
 
+OURS = ("(our ", "(from its own table)")
+"""How a claim begins that the source does not make."""
+
+
 @dataclass(frozen=True)
 class Claim:
     """A published statement and how it is tested: `test` is in the language of `statement`; `cannot` says why there is none.
@@ -311,6 +315,13 @@ class Claim:
     shown_by: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     """Profiles that measure what its test needs; empty: all."""
+    not_refuted_by: str | None = None
+    """Why a measurement here cannot refute it, such as another machine that decides it; None: it can."""
+
+    @property
+    def ours(self) -> bool:
+        """True if the source does not say it: an explanation or a test of ours, or a division of its numbers."""
+        return self.says.startswith(OURS)
 
 
 @dataclass(frozen=True)

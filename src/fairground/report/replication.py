@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from fairground.claims.judgement import ClaimJudgement, ClaimVerdict
-from fairground.claims.tables import TableReading, TableRow
+from fairground.claims.tables import LEAST_ROWS, TableReading, TableRow
+from fairground.claims.verdict import ClaimJudgement, ClaimVerdict, VerdictGrade
 from fairground.model import Run, Suite, foreign
 from fairground.report.charts import slope
 from fairground.report.charts.slope import Slope
@@ -22,8 +22,8 @@ GLYPHS = {
     ClaimVerdict.TIE: "=",
     ClaimVerdict.INCONCLUSIVE: "~",
     ClaimVerdict.UNTESTED: "○",
-    ClaimVerdict.REFUTED_ON_PAPER: "✗",
-    ClaimVerdict.SUPPORTED_ON_PAPER: "✓",
+    ClaimVerdict.REFUTED_ON_PAPER: "¶",
+    ClaimVerdict.SUPPORTED_ON_PAPER: "¶",
 }
 TAGS = {
     ClaimVerdict.HOLDS: "valid",
@@ -31,8 +31,8 @@ TAGS = {
     ClaimVerdict.TIE: "note",
     ClaimVerdict.INCONCLUSIVE: "warned",
     ClaimVerdict.UNTESTED: "void",
-    ClaimVerdict.REFUTED_ON_PAPER: "rejected",
-    ClaimVerdict.SUPPORTED_ON_PAPER: "valid",
+    ClaimVerdict.REFUTED_ON_PAPER: "note",
+    ClaimVerdict.SUPPORTED_ON_PAPER: "note",
 }
 """The colour of a verdict: those of trials."""
 
@@ -45,10 +45,6 @@ class Replication:
     run: Run
     judgements: Sequence[ClaimJudgement]
     tables: Sequence[TableReading]
-
-    @property
-    def counts(self) -> Counter[ClaimVerdict]:
-        return Counter(one.verdict for one in self.judgements)
 
 
 def html(found: Replication, profile: str) -> str:
@@ -76,6 +72,7 @@ def html(found: Replication, profile: str) -> str:
         agreement=agreement,
         explained=lambda one: explain(one, found),
         named=row_name,
+        chance=_percent,
     )
 
 
@@ -96,13 +93,13 @@ def markdown(found: Replication, profile: str) -> str:
         "",
         summary(found),
         "",
-        "| claim | published | measured | verdict |",
-        "|--|--:|--|--|",
+        "| claim | published | measured | verdict | a fresh run says the same |",
+        "|--|--:|--|--|--:|",
     ]
     for one in found.judgements:
         claim = one.claim
         told = " ".join(part for part in (f"{claim.says}.", claim.note, explain(one, found)) if part)
-        cells = (told, words.number(claim.published), one.sentence, f"{GLYPHS[one.verdict]} {one.words}")
+        cells = (told, words.number(claim.published), one.sentence, f"{GLYPHS[one.verdict]} {one.words}", _percent(one.again))
         lines.append("| " + " | ".join(words.cell(cell) for cell in cells) + " |")
     if found.suite.conditions:
         lines += ["", "| condition | published | here | where it stands |", "|--|--|--|--|"]
@@ -121,33 +118,61 @@ def markdown(found: Replication, profile: str) -> str:
 
 
 def summary(found: Replication) -> str:
-    """`Of 12 claims 7 hold, 3 do not, 1 is inconclusive and 1 cannot be tested here.`"""
-    counts = found.counts
+    """`Of the source's 12 claims 7 hold and 5 do not.`, how many are clear, and what came of sentences of ours."""
+    theirs, ours = ([one for one in found.judgements if one.claim.ours is own] for own in (False, True))
+    if not theirs and not ours:
+        return "The suite makes no claims."
+    said = [f"Of the source's {words.plural(len(theirs), 'claim')} {_outcomes(theirs)}."] if theirs else []
+    decided = [one for one in theirs if one.verdict.decided]
+    clear = sum(one.grade is VerdictGrade.CLEAR for one in decided)
+    said += [f"Of the {len(decided)} that were decided by measuring {clear} {_is(clear)} clear."] if decided else []
+    said += [f"Of {words.plural(len(ours), 'sentence')} of our own {_outcomes(ours)}."] if ours else []
+    return " ".join(said)
+
+
+def _is(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _outcomes(judgements: Sequence[ClaimJudgement]) -> str:
+    counts = Counter(one.verdict for one in judgements)
     parts = [
         (counts[ClaimVerdict.HOLDS], "holds", "hold"),
         (counts[ClaimVerdict.FAILS], "does not", "do not"),
         (counts[ClaimVerdict.TIE], "is a tie", "are ties"),
         (counts[ClaimVerdict.INCONCLUSIVE], "is inconclusive", "are inconclusive"),
-        (counts[ClaimVerdict.REFUTED_ON_PAPER], "is refuted by its own table", "are refuted by their own tables"),
-        (counts[ClaimVerdict.SUPPORTED_ON_PAPER], "is supported by its own table", "are supported by their own tables"),
+        (counts[ClaimVerdict.REFUTED_ON_PAPER], "is refuted by its own table alone", "are refuted by their own tables alone"),
+        (
+            counts[ClaimVerdict.SUPPORTED_ON_PAPER],
+            "is supported by its own table alone",
+            "are supported by their own tables alone",
+        ),
         (counts[ClaimVerdict.UNTESTED], "cannot be tested here", "cannot be tested here"),
     ]
     said = [f"{count} {one if count == 1 else many}" for count, one, many in parts if count]
-    if not said:
-        return "The suite makes no claims."
-    return f"Of {words.plural(len(found.judgements), 'claim')} {words.join_names(said, at_most=len(said))}."
+    return words.join_names(said, at_most=len(said))
 
 
 def agreement(reading: TableReading) -> str:
-    """Say how far the published order of rows agrees with ours, or why no number of ours stands beside it."""
+    """Say how far the published order of rows agrees with ours, or why nothing can be said of that."""
     if reading.table.unmeasured:
         return f"not measured here: {reading.table.unmeasured}"
-    both = sum(row.measured is not None and row.nearest is None for row in reading.rows)
+    both = reading.measured
     if reading.correlation is None:
-        why = "too few for an order" if both < 2 else "and one side has no order: all of its numbers are equal"
+        few = f"too few for an order: {LEAST_ROWS} are asked for"
+        why = few if both < LEAST_ROWS else "and one side has no order: all of its numbers are equal"
         return f"{both} of {len(reading.rows)} rows were measured, {why}"
     tau = f"{reading.correlation:.2f}".replace("-", "−")
-    return f"rank correlation {tau} (Kendall's τ, {words.plural(both, 'row')}; 1 is the same order, −1 the reverse)"
+    p = "" if reading.p is None else f", p {_p_value(reading.p)}"
+    return f"rank correlation {tau} (Kendall's τ, {words.plural(both, 'row')}{p}; 1 is the same order, −1 the reverse)"
+
+
+def _percent(again: float | None) -> str:
+    return words.NO_NUMBER if again is None else f"{min(99, max(1, round(100 * again)))} %"
+
+
+def _p_value(p: float) -> str:
+    return "below 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def explain(one: ClaimJudgement, found: Replication) -> str:

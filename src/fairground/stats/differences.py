@@ -321,6 +321,15 @@ def pair_ratios(above: Mapping[int, float], below: Mapping[int, float]) -> list[
     return [above[block] / below[block] for block in sorted(set(above) & set(below))]
 
 
+def rank_p(left: Sequence[float], right: Sequence[float]) -> float | None:
+    """Two-sided p of no order in common, by Kendall's tau; exact where neither side has ties. None where there is no tau."""
+    from scipy.stats import kendalltau
+
+    if rank_correlation(left, right) is None:
+        return None
+    return float(kendalltau(left, right).pvalue)
+
+
 def rank_correlation(left: Sequence[float], right: Sequence[float]) -> float | None:
     """Kendall's tau-b of two rankings, −1 to 1; None for fewer than two values or where one side is all ties."""
     if len(left) != len(right):
