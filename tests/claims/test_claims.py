@@ -9,8 +9,8 @@ import pytest
 from builders.claims import suite, trial, verdict_of
 from builders.facts import DATABASE
 from fairground.claims import cells, judgement, tables
-from fairground.claims.verdict import ClaimVerdict
 from fairground.claims.statement import Term
+from fairground.claims.verdict import ClaimVerdict
 from fairground.model import (
     CellSettings,
     Claim,

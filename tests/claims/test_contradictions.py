@@ -13,10 +13,10 @@ import pytest
 from builders.contracts import CONTRACTS, SEEDS
 from builders.paths import ROOT
 from fairground.claims import judgement, statement, tables, windows
-from fairground.claims.verdict import ClaimJudgement, ClaimVerdict
 from fairground.claims.statement import Statement, Term
 from fairground.claims.sureness import SAME
 from fairground.claims.tables import TableReading
+from fairground.claims.verdict import ClaimJudgement, ClaimVerdict
 from fairground.inputs import manifest, workload_files
 from fairground.model import Claim, Suite, Trial, Verdict
 from fairground.run import plan

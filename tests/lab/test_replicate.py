@@ -85,7 +85,7 @@ def test_a_run_of_no_suite_is_refused(inputs: Inputs, asked: ReplicationAsked) -
     with pytest.raises(LabError, match="is of none of the suites apostol, lookup"):
         list(use_case.replicate_all(inputs, replace(asked, resume="latest")))
     with pytest.raises(LabError, match="`--run` judges the run of one suite, and `all` names several"):
-        list(use_case.replicate_all(inputs, replace(asked, of_run="latest")))
+        list(use_case.replicate_all(inputs, replace(asked, of_runs=("latest",))))
 
 
 def test_what_fails_otherwise_ends_it(inputs: Inputs, asked: ReplicationAsked, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ from fairground.claims.sureness import LOOKS, SureVerdict, decide, is_so
 from fairground.claims.tables import published_value, published_window_s
 from fairground.claims.turns import Fields
 from fairground.claims.verdict import ClaimJudgement, ClaimVerdict, SizeAnswer, VerdictGrade
-from fairground.claims.windows import WindowSpreads
+from fairground.claims.windows import WindowRatio, WindowSpreads
 from fairground.model import Cell, Claim, Suite, Trial, Verdict
 from fairground.stats import comparisons
 from fairground.stats.intervals import Interval, significant
@@ -243,11 +243,9 @@ def _on_paper(judged: ClaimJudgement, suite: Suite) -> ClaimJudgement:
 
 
 def _ratio(statement: Statement, cells: Mapping[Term, Cell], seen: ClaimEvidence, rivals: int) -> StatementAnswer:
-    in_turns, assumed = turns.ratio(statement, cells, seen.fields), False
-    found = in_turns
-    if found is None:
-        whole = windows.ratio(statement, cells, seen.spreads)
-        found, assumed = whole.estimate, whole.assumed
+    in_turns = turns.ratio(statement, cells, seen.fields)
+    whole = windows.ratio(statement, cells, seen.spreads) if in_turns is None else WindowRatio(in_turns)
+    found = whole.estimate
     sure = decide(statement.op, found, rivals, seen.miss)
     interval = found.interval(1 - seen.miss).exp()
     words = f"{significant(interval.middle)} ({significant(interval.low)} to {significant(interval.high)}) times the right side"
@@ -257,7 +255,7 @@ def _ratio(statement: Statement, cells: Mapping[Term, Cell], seen: ClaimEvidence
         words = f"{significant(interval.middle * scale)} ({words}){_unit(statement)}"
         interval = replace(interval, middle=interval.middle * scale, low=interval.low * scale, high=interval.high * scale)
     words += "" if in_turns is None else ", in turns"
-    if assumed:
+    if whole.assumed:
         words += f"; one block, a spread of {windows.ASSUMED_SD:.0%} is assumed"
     elif sure.verdict is ClaimVerdict.INCONCLUSIVE:
         words += "; too close to call" if sure.needs is None else f"; about {sure.needs} blocks would decide it"

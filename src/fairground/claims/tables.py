@@ -13,7 +13,6 @@ from fairground.model import PublishedTable, Suite, Trial, Verdict
 from fairground.stats.differences import rank_correlation, rank_p
 from fairground.stats.intervals import geometric_mean
 
-
 LEAST_ROWS = 6
 """Three rows have the same order by chance in one of six cases, and six in one of 720."""
 

@@ -39,7 +39,7 @@ class WindowRatio:
     """A statement's left side over its right side; `assumed` where its spread is no measured one."""
 
     estimate: Estimate
-    assumed: bool
+    assumed: bool = False
 
 
 def ratio(statement: Statement, cells: Mapping[Term, Cell], seen: WindowSpreads) -> WindowRatio:
@@ -50,9 +50,9 @@ def ratio(statement: Statement, cells: Mapping[Term, Cell], seen: WindowSpreads)
     common = _common(_quantities(statement, cells), seen)
     if common is None and not own.freedom:
         sd = ASSUMED_SD * math.sqrt(len(set(cells.values())))
-        return WindowRatio(Estimate(middle, sd / math.sqrt(blocks), ASSUMED_FREEDOM, blocks), True)
+        return WindowRatio(Estimate(middle, sd / math.sqrt(blocks), ASSUMED_FREEDOM, blocks), assumed=True)
     found = moderated.of(own, common)
-    return WindowRatio(Estimate(middle, math.sqrt(found.value / blocks), found.freedom, blocks), False)
+    return WindowRatio(Estimate(middle, math.sqrt(found.value / blocks), found.freedom, blocks))
 
 
 def by_block(statement: Statement, cells: Mapping[Term, Cell], trials: Sequence[Trial]) -> list[float]:

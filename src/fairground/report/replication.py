@@ -45,6 +45,8 @@ class Replication:
     run: Run
     judgements: Sequence[ClaimJudgement]
     tables: Sequence[TableReading]
+    runs: tuple[str, ...] = ()
+    """The runs that were judged together, where there are several."""
 
 
 def html(found: Replication, profile: str) -> str:
@@ -57,7 +59,7 @@ def html(found: Replication, profile: str) -> str:
         "replication.html",
         f"replication · {found.suite.title}",
         (summary(found).removesuffix("."), f"Published: {found.suite.source}"),
-        facts=(page.start_text(run), *machine, words.plural(run.plan.blocks, "block")),
+        facts=(page.start_text(run), *machine, _blocks(found)),
         home=None,
         suite=found.suite,
         run=run,
@@ -89,7 +91,7 @@ def markdown(found: Replication, profile: str) -> str:
         f"## {words.prose(found.suite.title)}",
         "",
         f"*{found.suite.source}* · suite `{found.suite.id}`, profile `{profile}` · {page.start_text(found.run)} · "
-        f"{machine.cpu_model or 'unknown CPU'}, {words.plural(machine.cores, 'core')} · {found.run.plan.blocks} blocks",
+        f"{machine.cpu_model or 'unknown CPU'}, {words.plural(machine.cores, 'core')} · {_blocks(found)}",
         "",
         summary(found),
         "",
@@ -115,6 +117,12 @@ def markdown(found: Replication, profile: str) -> str:
             for row in reading.rows
         ]
     return foreign.clean("\n".join(lines)) + "\n"
+
+
+def _blocks(found: Replication) -> str:
+    """`2 blocks`, `8 blocks of 3 runs, judged together`."""
+    many = words.plural(found.run.plan.blocks, "block")
+    return many if len(found.runs) < 2 else f"{many} of {words.plural(len(found.runs), 'run')}, judged together"
 
 
 def summary(found: Replication) -> str:
