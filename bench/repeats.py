@@ -202,7 +202,7 @@ def table(old: RepeatCount, new: RepeatCount, told: Sequence[tuple[float, bool]]
     """The counts of both rules, and what was foretold against what came."""
     yield "# How often two runs give a claim the same verdict"
     yield ""
-    yield f"Simulated: {pairs} pairs of runs of {BLOCKS} blocks, {new.tested // pairs} claims each, both runs of one truth and one machine."
+    yield f"Simulated: {pairs} pairs of runs of {BLOCKS} blocks, {new.tested // pairs} claims each. Both runs have one truth and one machine."
     yield "What a machine does from day to day is not in it. `make bench-repeats` writes this section; it measures nothing."
     yield ""
     yield "| rule | decided by either run | the same verdict | opposite | clear verdicts | found again |"
