@@ -93,7 +93,9 @@ def numbers_elsewhere(markdown: str, pages: dict[str, str]) -> list[tuple[str, s
             linked = [pages[one["page"]] for one in OF_THEM.finditer(sentence)]
             plain = re.sub(r"\]\([^)]*\)|`[^`]*`", " ", sentence)
             if linked:
-                found += [(number, sentence) for number in NUMBER.findall(plain) if not any(_has(page, number) for page in linked)]
+                found += [
+                    (number, sentence) for number in NUMBER.findall(plain) if not any(_has(page, number) for page in linked)
+                ]
     return found
 
 

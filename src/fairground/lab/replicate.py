@@ -14,7 +14,7 @@ from fairground.lab import run as runs
 from fairground.lab.events import Absent, Event, Planned, Replicated, Replicating, Reported, Said, Sink, unheard
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
-from fairground.model import LabError, Run, Suite
+from fairground.model import LabError, Run, Suite, storing
 from fairground.records import journal
 from fairground.report import replication
 from fairground.report.replication import Replication
@@ -189,4 +189,19 @@ def _judged(chosen: Suite, found: Sequence[Run], asked: ReplicationAsked, looks:
     journal.replace(path, replication.html(judged, asked.profile).encode(), journal.SHARED)
     if asked.markdown is not None:
         splice.put(asked.markdown, chosen.id, replication.markdown(judged, asked.profile), "Replications")
+        _draw(judged, asked.markdown.parent / "pictures")
     return Replicated(judged, path)
+
+
+def _draw(judged: Replication, pictures: Path) -> None:
+    """Put the claims' plot beside the Markdown that shows it."""
+    drawn = replication.forest(judged)
+    if drawn is not None:
+        with storing(pictures):
+            pictures.mkdir(exist_ok=True)
+        journal.replace(pictures / f"claims-{judged.suite.id}.svg", _alone(drawn).encode(), journal.SHARED)
+
+
+def _alone(drawn: str) -> str:
+    """A picture as a file of its own."""
+    return str(drawn).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" font-family="sans-serif" ', 1)

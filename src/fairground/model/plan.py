@@ -325,6 +325,29 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class Lesson:
+    """What was `wrong` in a publication, the one `line` of its configuration that shows it, and what to `do` about it.
+
+    `shown_by` names claims of the suite; with `not ` before one, it must not hold. Where one is otherwise in a run, the lesson
+    is not shown by that run. Without any it is not measured.
+    """
+
+    wrong: str
+    line: str
+    do: str
+    shown_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CostStep:
+    """One thing that a request may cost: `what`, and the cells `without` it and `through` it, in the words of a claim's term."""
+
+    what: str
+    without: str
+    through: str
+
+
+@dataclass(frozen=True)
 class Condition:
     """The terms under which a publication measured, `theirs`, and ours, `here`. `where` quotes the place that says it."""
 
@@ -369,6 +392,8 @@ class Suite:
     claims: tuple[Claim, ...] = ()
     tables: tuple[PublishedTable, ...] = ()
     conditions: tuple[Condition, ...] = ()
+    lessons: tuple[Lesson, ...] = ()
+    steps: tuple[CostStep, ...] = ()
     nearest: Mapping[str, str] = field(default_factory=dict)
     """What was published and cannot be run here → the stack of ours that comes nearest to it."""
     load: Load = Load()

@@ -8,11 +8,15 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from fairground.claims.statement import parse_all
 from fairground.claims.tables import LEAST_ROWS, TableReading, TableRow
 from fairground.claims.verdict import ClaimJudgement, ClaimVerdict, VerdictGrade
 from fairground.model import Run, Suite, foreign
-from fairground.report.charts import slope
+from fairground.report import card, readers
+from fairground.report.charts import claimplot, slope, waterfall
+from fairground.report.charts.claimplot import ClaimLine
 from fairground.report.charts.slope import Slope
+from fairground.report.charts.waterfall import WaterfallStep
 from fairground.report.run import page
 from fairground.report.text import seats, words
 
@@ -75,7 +79,39 @@ def html(found: Replication, profile: str) -> str:
         explained=lambda one: explain(one, found),
         named=row_name,
         chance=_percent,
+        card=card.of_suite(found.suite, found.judgements),
+        forest=forest(found),
+        waterfall=waterfall_of(found),
+        questions=readers.questions(found.suite, found.run.trials),
     )
+
+
+def forest(found: Replication) -> Markup | None:
+    """The published ratio of each claim and ours, on one axis; None where no claim has both."""
+    lines = [line for one in found.judgements if (line := _claim_line(one)) is not None]
+    return claimplot.picture(lines)
+
+
+def _claim_line(one: ClaimJudgement) -> ClaimLine | None:
+    if one.measured is None or one.claim.test is None or not claimplot.is_drawn(one.claim.published, one.measured.middle):
+        return None
+    test = parse_all(one.claim.test)[0]
+    if not (test.left.below or test.right.terms):
+        return None
+    scale, ours = test.right.factor if test.right.terms else 1.0, one.measured
+    ends = (ours.middle * scale, ours.low * scale, ours.high * scale)
+    return ClaimLine(one.claim.id, one.claim.published or 0.0, *ends, str(one.verdict))
+
+
+def waterfall_of(found: Replication) -> Markup | None:
+    """What each step adds to an answer, as far as it was measured."""
+    known = [(one, one.added_us) for one in readers.step_costs(found.suite, found.run.trials)]
+    steps = [
+        WaterfallStep(f"{one.what}: {one.stack} {one.workload}", added.middle, added.low, added.high)
+        for one, added in known
+        if added is not None
+    ]
+    return waterfall.picture(steps)
 
 
 def _slope(reading: TableReading) -> Markup | None:
@@ -86,15 +122,17 @@ def _slope(reading: TableReading) -> Markup | None:
 
 def markdown(found: Replication, profile: str) -> str:
     """The section of one suite in docs/replications.md."""
-    machine = found.run.machine
+    machine, drawn = found.run.machine, forest(found) is not None
     lines = [
         f"## {words.prose(found.suite.title)}",
         "",
         f"*{found.suite.source}* · suite `{found.suite.id}`, profile `{profile}` · {page.start_text(found.run)} · "
-        f"{machine.cpu_model or 'unknown CPU'}, {words.plural(machine.cores, 'core')} · {_blocks(found)}",
+        f"{machine.cpu_model or 'unknown CPU'}, {words.plural(machine.cores, 'core')} · {_blocks(found)} · {_versions(found)}",
         "",
         summary(found),
         "",
+        *card.markdown(card.of_suite(found.suite, found.judgements)),
+        *([f"![Published and measured ratios of the claims](pictures/claims-{found.suite.id}.svg)", ""] if drawn else []),
         "| claim | published | measured | verdict | a fresh run says the same |",
         "|--|--:|--|--|--:|",
     ]
@@ -109,6 +147,7 @@ def markdown(found: Replication, profile: str) -> str:
             "| " + " | ".join(words.cell(part) for part in (one.what, one.theirs, one.here, one.where)) + " |"
             for one in found.suite.conditions
         ]
+    lines += readers.markdown(readers.questions(found.suite, found.run.trials))
     for reading in found.tables:
         lines += ["", f"**{words.prose(reading.table.title)}** ({reading.table.unit}): {agreement(reading)}", ""]
         lines += ["| stack | published | measured |", "|--|--:|--:|"]
@@ -117,6 +156,12 @@ def markdown(found: Replication, profile: str) -> str:
             for row in reading.rows
         ]
     return foreign.clean("\n".join(lines)) + "\n"
+
+
+def _versions(found: Replication) -> str:
+    """The lab with its commit, and the versions that came with the run."""
+    own = found.run.versions.get("fairground", "an unknown version of the lab")
+    return ", ".join([own, *(f"{name} {text}" for name, text in found.run.versions.items() if name == "PostgreSQL")])
 
 
 def _blocks(found: Replication) -> str:
