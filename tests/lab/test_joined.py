@@ -69,7 +69,7 @@ def test_a_further_run_measures_what_is_undecided_alone() -> None:
     """The cells that the open claim rests on, in their own field; a decided claim's are left out."""
     found = run("first", 40)
     judged = judgement.judge(SUITE, found.trials)
-    left = joined.undecided(judged)
+    left = joined.open_claims_of(judged)
     assert [one.claim.id for one in left] == ["near"]
     narrowed = joined.narrow(SUITE, found, left, 1)
     (group,) = narrowed.groups

@@ -37,7 +37,7 @@ JEFFREYS = 0.5
 
 @dataclass(frozen=True)
 class EventTrial:
-    """A trial's share or count, the number of events behind it, the requests that they are of, and the seconds of load."""
+    """A trial's share or count, the events behind it, their requests, and the seconds of load."""
 
     value: float
     events: float
@@ -54,7 +54,7 @@ def poisson(events: float, miss: float = DECIDED) -> tuple[float, float]:
 
 
 def dispersion(counts: Sequence[float]) -> float:
-    """How much more counts differ than Poisson's law allows, by Pearson's chi-square; at least 1."""
+    """Tell how much more counts differ than Poisson's law allows, by Pearson's chi-square; at least 1."""
     mean = fmean(counts) if counts else 0.0
     if len(counts) < 2 or not mean:
         return 1.0
@@ -81,7 +81,7 @@ def decide_events(statement: Statement, trials: Sequence[EventTrial]) -> SureVer
 
 
 def _some_or_none(statement: Statement, trials: Sequence[EventTrial]) -> SureVerdict:
-    """Whether there are some, or none: one event shows that there are some.
+    """Tell whether there are some, or none: one event shows that there are some.
 
     A count has to stay at 0 for LONG_S, whichever of the two was claimed; a share is of so many answers that 0 is known.
     """
@@ -147,7 +147,7 @@ def decide_word(word: str, found: Sequence[str]) -> SureVerdict:
 
 
 def _most(agreed: int, count: int) -> tuple[ClaimVerdict, bool]:
-    """Whether more than half of all trials would agree, and whether that is clear."""
+    """Tell whether more than half of all trials would agree, and whether that is clear."""
     from scipy.special import betainc
 
     if count < LEAST_TRIALS:
@@ -159,7 +159,7 @@ def _most(agreed: int, count: int) -> tuple[ClaimVerdict, bool]:
 
 
 def _chance(k: int, count: int, agreed: int) -> float:
-    """How likely `k` of so many fresh trials agree, where `agreed` of as many did."""
+    """Compute how likely `k` of so many fresh trials agree, where `agreed` of as many did."""
     from scipy.special import betaln
 
     yes, no = agreed + JEFFREYS, count - agreed + JEFFREYS
@@ -171,7 +171,7 @@ def _grade(sure: bool) -> VerdictGrade:
 
 
 def events_sentence(statement: Statement, trials: Sequence[EventTrial], verdict: ClaimVerdict) -> str:
-    """What was counted, in words: of counts their sum, and the rate with its interval where there were some."""
+    """Say what was counted: of counts their sum, and the rate with its interval where there were some."""
     metric, factor, count = statement.terms[0].metric, statement.left.factor, len(trials)
     low, high = factor * min(one.value for one in trials), factor * max(one.value for one in trials)
     shares = metric not in COUNT_METRICS
@@ -192,7 +192,7 @@ def events_sentence(statement: Statement, trials: Sequence[EventTrial], verdict:
 
 
 def diagnosis_sentence(found: Sequence[str]) -> str:
-    """What the trials name, and that three are needed where there are fewer."""
+    """Say what the trials name, and that three are needed where there are fewer."""
     told = ", ".join(f"{word} in {count} of {len(found)}" for word, count in Counter(found).most_common())
     few = f"; {LEAST_TRIALS} are asked for" if len(found) < LEAST_TRIALS else ""
     return f"the lab's diagnosis: {told} trial{'s' if len(found) > 1 else ''}{few}"

@@ -21,7 +21,7 @@ from fnmatch import fnmatchcase
 from fairground.claims import events, turns, windows
 from fairground.claims.cells import Untestable, cell_of
 from fairground.claims.events import EventTrial
-from fairground.claims.numbers import counted, share_or_count
+from fairground.claims.numbers import events_of, share_or_count
 from fairground.claims.statement import COUNT_METRICS, NO_REASON, Statement, Term, parse, parse_all, with_stacks
 from fairground.claims.sureness import LOOKS, SureVerdict, decide, is_so
 from fairground.claims.tables import published_value, published_window_s
@@ -142,7 +142,7 @@ def _tested(claim: Claim, statement: Statement, suite: Suite, seen: ClaimEvidenc
 
 @dataclass(frozen=True)
 class StatementAnswer:
-    """What trials say of one statement: the verdict, the words, and the ratio where there is one."""
+    """The answer of trials to one statement: the verdict, the words, and the ratio where there is one."""
 
     sure: SureVerdict
     sentence: str
@@ -168,7 +168,10 @@ def _hardness(op: str, judged: ClaimJudgement) -> tuple[int, float]:
 def _size_of(
     claim: Claim, statement: Statement, cells: Mapping[Term, Cell], suite: Suite, trials: Sequence[Trial], told: StatementAnswer
 ) -> SizeAnswer | None:
-    """Whether the published number was found, by the whole interval; None where there is none, or only "the same" was claimed."""
+    """Tell whether the published number was found, by the whole interval.
+
+    None where there is none, or only "the same" was claimed.
+    """
     if claim.published is None or claim.published <= 0 or statement.op == "~":
         return None
     ours, low, high = told.measured, claim.published / (1 + BAND), claim.published * (1 + BAND)
@@ -192,7 +195,7 @@ def _size_of(
 
 
 def _where(low: float, high: float, least: float, most: float) -> SizeAnswer:
-    """Where an interval lies to a band: inside, outside, or on its edge."""
+    """Tell where an interval lies to a band: inside, outside, or on its edge."""
     if least <= low and high <= most:
         return SizeAnswer.FOUND
     return SizeAnswer.MISSED if high < least or low > most else SizeAnswer.OPEN
@@ -273,9 +276,9 @@ def _number(statement: Statement, cells: Mapping[Term, Cell], seen: ClaimEvidenc
 
 
 def _happened(term: Term, cell: Cell, trials: Sequence[Trial]) -> list[EventTrial]:
-    """What each of a cell's trials counted of a share or a count."""
+    """The events of a share or a count in each of a cell's trials."""
     return [
-        EventTrial(value, counted(term.metric, trial), trial.result.window.total, trial.result.window_s)
+        EventTrial(value, events_of(term.metric, trial), trial.result.window.total, trial.result.window_s)
         for trial in trials
         if trial.cell == cell and trial.result and (value := share_or_count(term.metric, trial)) is not None
     ]

@@ -27,7 +27,7 @@ def share_or_count(metric: str, trial: Trial) -> float | None:
     return None if part is None or not window.total else part / window.total
 
 
-def counted(metric: str, trial: Trial) -> float:
+def events_of(metric: str, trial: Trial) -> float:
     """The events behind a share or a count of a trial that knows it."""
     value = share_or_count(metric, trial)
     assert value is not None and trial.result is not None

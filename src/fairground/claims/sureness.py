@@ -1,4 +1,4 @@
-"""How sure the verdict on an estimated ratio is, and how likely a fresh run repeats it. Pure.
+"""Grade the verdict on an estimated ratio, and foretell whether a fresh run repeats it. Pure.
 
 A verdict asks where a whole interval lies. It is clear where an interval of 99.5 % says the same as one of 95 %. A fresh run's
 estimate scatters about the truth as this one does, so the two differ by the root of two times the error: what this run shows
@@ -69,7 +69,7 @@ def _told(op: str, found: Estimate, rivals: int, miss: float) -> ClaimVerdict:
 
 
 def _compared(op: str, found: Estimate, miss: float) -> ClaimVerdict:
-    """Where the whole interval lies."""
+    """Tell where the whole interval lies."""
     ours = found.interval(1 - miss)
     if op == "~":
         bound = math.log1p(SAME)
@@ -85,13 +85,13 @@ def _compared(op: str, found: Estimate, miss: float) -> ClaimVerdict:
 
 
 def is_so(op: str, value: float, bound: float) -> bool:
-    """Whether a number is to a bound as the operator says."""
+    """Tell whether a number is to a bound as the operator says."""
     told = {"<": value < bound, "<=": value <= bound, ">": value > bound, ">=": value >= bound}
     return told.get(op, math.isclose(value, bound, rel_tol=SAME, abs_tol=1e-9))
 
 
 def again(op: str, verdict: ClaimVerdict, found: Estimate, miss: float = DECIDED) -> float:
-    """How likely a fresh run of the same length has this verdict.
+    """Foretell how likely a fresh run of the same length has this verdict.
 
     What is far enough from equality to be noticed is too far on average, so it counts as nearer by 1/z² of itself (James & Stein,
     "Estimation with quadratic loss", 1961).
@@ -112,7 +112,7 @@ def again(op: str, verdict: ClaimVerdict, found: Estimate, miss: float = DECIDED
 
 
 def _between(found: Estimate, low: float, high: float) -> float:
-    """How likely a fresh estimate lies between two bounds."""
+    """Foretell how likely a fresh estimate lies between two bounds."""
     from scipy.special import stdtr
 
     if low >= high:

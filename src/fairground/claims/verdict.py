@@ -1,4 +1,4 @@
-"""What a claim can come to: its verdict, how sure that is, and whether the published size was found. Pure."""
+"""The outcome of a claim: its verdict, how sure that is, and whether the published size was found. Pure."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class ClaimVerdict(StrEnum):
 
 
 class VerdictGrade(StrEnum):
-    """How sure a measured verdict is: beyond a 99.5 % interval, or beyond a 95 % interval only."""
+    """The sureness of a measured verdict: beyond a 99.5 % interval, or beyond a 95 % interval only."""
 
     CLEAR = "clear"
     LEANING = "leaning"
 
 
 class SizeAnswer(StrEnum):
-    """Whether the published size was found: by the whole interval, which may also leave it open."""
+    """The answer on a published size: by the whole interval, which may also leave it open."""
 
     FOUND = "size and direction"
     MISSED = "direction only"
@@ -73,7 +73,7 @@ class ClaimJudgement:
 
     @property
     def repeats(self) -> str:
-        """How likely a fresh run says the same, in words; empty where it is not decided."""
+        """The chance that a fresh run says the same, in words; empty where it is not decided."""
         if self.again is None:
             return ""
         return f"a fresh run says the same in {min(99, max(1, round(self.again * 100)))} of 100 cases"

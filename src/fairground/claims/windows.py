@@ -75,7 +75,7 @@ def product(one: Product, known: Mapping[Term, Mapping[int, float]], block: int)
 
 
 def _quantities(statement: Statement, cells: Mapping[Term, Cell]) -> dict[Cell, Quantity]:
-    """What the statement asks of each of its cells."""
+    """The quantity that the statement asks of each of its cells."""
     powers = dict[Cell, dict[str, int]]()
     sides = ((statement.left, 1), (statement.right, -1))
     signed = [(term, sign) for side, sign in sides for term in side.above]
@@ -87,7 +87,9 @@ def _quantities(statement: Statement, cells: Mapping[Term, Cell]) -> dict[Cell, 
 
 
 def _common(asked: Mapping[Cell, Quantity], seen: WindowSpreads) -> Prior | None:
-    """What trials of the same kinds show of the statement's variance: the sum over its cells, which are trials of their own.
+    """The prior that trials of the same kinds give the statement's variance.
+
+    It is the sum over the statement's cells, which are trials of their own.
 
     Where the statement divides trials of one way by each other, what a block did to all of them cancels.
     """
@@ -96,7 +98,7 @@ def _common(asked: Mapping[Cell, Quantity], seen: WindowSpreads) -> Prior | None
         ours = summed.setdefault(_way(cell), {})
         for metric, power in quantity:
             ours[metric] = ours.get(metric, 0) + power
-    parts = [seen.shown(_way(cell), quantity, not any(summed[_way(cell)].values())) for cell, quantity in asked.items()]
+    parts = [seen.prior_of(_way(cell), quantity, not any(summed[_way(cell)].values())) for cell, quantity in asked.items()]
     known = [one for one in parts if one is not None]
     if len(known) < len(parts):
         return None
@@ -110,13 +112,13 @@ class WindowSpreads:
         self.trials = trials
         self._known = dict[tuple[Way, Quantity, bool], Prior | None]()
 
-    def shown(self, way: Way, quantity: Quantity, cancels: bool) -> Prior | None:
-        """The variance of a quantity that all cells of a way have in common, without what blocks did where that `cancels`."""
+    def prior_of(self, way: Way, quantity: Quantity, cancels: bool) -> Prior | None:
+        """The variance of a quantity that cells of a way share, without what blocks did where that `cancels`."""
         if quantity and quantity[0][1] < 0:  # what is turned over scatters as much
             quantity = tuple((name, -power) for name, power in quantity)
         key = (way, quantity, cancels)
         if key not in self._known:
-            self._known[key] = self._shown(*key)
+            self._known[key] = self._shown(way, quantity, cancels)
         return self._known[key]
 
     def _shown(self, way: Way, quantity: Quantity, cancels: bool) -> Prior | None:

@@ -79,7 +79,7 @@ def replicate(_: typer.Context, given: Given) -> None:
 
 
 def _is_decided(text: str | None) -> bool:
-    """Whether it goes on until claims are decided, which is all that it can go on for."""
+    """Tell whether it goes on until claims are decided, which is all that it can go on for."""
     if text is not None and numbers.until("--until", text) is not Until.DECIDED:
         raise LabError(f"`--until {text}` is for `run`", "write --until decided")
     return text is not None

@@ -37,7 +37,7 @@ def join(runs: Sequence[Run]) -> Run:
     return replace(last, trials=tuple(trials), plan=replace(last.plan, blocks=blocks))
 
 
-def undecided(judgements: Iterable[ClaimJudgement]) -> list[ClaimJudgement]:
+def open_claims_of(judgements: Iterable[ClaimJudgement]) -> list[ClaimJudgement]:
     """The claims that further blocks would decide: not those that are too close to call."""
     return [
         one

@@ -83,7 +83,7 @@ def _until_decided(chosen: Suite, inputs: Inputs, asked: ReplicationAsked, sink:
             if isinstance(event, Reported):
                 found.append(event.run)
         whole = joined.join(found)
-        left = joined.undecided(judgement.judge(chosen, whole.trials, joined.MOST_RUNS))
+        left = joined.open_claims_of(judgement.judge(chosen, whole.trials, joined.MOST_RUNS))
         if not left or len(found) == joined.MOST_RUNS:
             break
         measured = joined.narrow(chosen, whole, left, len(found))

@@ -326,7 +326,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Lesson:
-    """What was `wrong` in a publication, the one `line` of its configuration that shows it, and what to `do` about it.
+    """A lesson of a publication: what was `wrong`, the `line` of its configuration that shows it, and what to `do`.
 
     `shown_by` names claims of the suite; with `not ` before one, it must not hold. Where one is otherwise in a run, the lesson
     is not shown by that run. Without any it is not measured.

@@ -37,7 +37,7 @@ def of_suite(suite: Suite, judgements: Sequence[ClaimJudgement]) -> PublicationC
 
 
 def is_shown(lesson: Lesson, verdicts: Mapping[str, ClaimVerdict]) -> bool | None:
-    """Whether a run shows a lesson: each of its claims is as it asks. None: nothing measures it."""
+    """Tell whether a run shows a lesson: each of its claims is as it asks. None: nothing measures it."""
     if not lesson.shown_by:
         return None
     return all(

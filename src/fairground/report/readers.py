@@ -1,4 +1,4 @@
-"""What readers of a replication ask, as far as its run measured it: the cost of a step, of a pool, and of refusing. Pure.
+"""Answer what readers of a replication ask, as far as its run measured it: the cost of a step, of a pool, and of refusing. Pure.
 
 A question that no cell answers says so: there is no number that nobody measured.
 """
@@ -24,7 +24,7 @@ CLOSED = "a connection for each request"
 
 @dataclass(frozen=True)
 class StepCost:
-    """What an answer costs more through one thing than without it, in µs of CPU of all roles but the generator.
+    """The µs of CPU that one thing adds to an answer, of all roles but the generator.
 
     `added_us` is by blocks that have both; None where none has, or its trials have no number.
     """

@@ -99,12 +99,18 @@ def _claim_line(one: ClaimJudgement) -> ClaimLine | None:
     if not (test.left.below or test.right.terms):
         return None
     scale, ours = test.right.factor if test.right.terms else 1.0, one.measured
-    ends = (ours.middle * scale, ours.low * scale, ours.high * scale)
-    return ClaimLine(one.claim.id, one.claim.published or 0.0, *ends, str(one.verdict))
+    return ClaimLine(
+        name=one.claim.id,
+        published=one.claim.published or 0.0,
+        middle=ours.middle * scale,
+        low=ours.low * scale,
+        high=ours.high * scale,
+        verdict=str(one.verdict),
+    )
 
 
 def waterfall_of(found: Replication) -> Markup | None:
-    """What each step adds to an answer, as far as it was measured."""
+    """Draw what each step adds to an answer, as far as it was measured."""
     known = [(one, one.added_us) for one in readers.step_costs(found.suite, found.run.trials)]
     steps = [
         WaterfallStep(f"{one.what}: {one.stack} {one.workload}", added.middle, added.low, added.high)
@@ -171,7 +177,7 @@ def _blocks(found: Replication) -> str:
 
 
 def summary(found: Replication) -> str:
-    """`Of the source's 12 claims 7 hold and 5 do not.`, how many are clear, and what came of sentences of ours."""
+    """Count what came of the source's claims, how much of it is clear, and what came of ours."""
     theirs, ours = ([one for one in found.judgements if one.claim.ours is own] for own in (False, True))
     if not theirs and not ours:
         return "The suite makes no claims."

@@ -1,4 +1,4 @@
-"""What steps add to the CPU of an answer, as a waterfall: a bar for each step, with its interval. What saves goes to the left."""
+"""Draw what steps add to the CPU of an answer: a bar for each step, with its interval. What saves goes to the left."""
 
 from __future__ import annotations
 
