@@ -18,6 +18,7 @@ import time
 from typing import Any
 
 import frame
+import stale
 from fairground.inputs import numbers
 
 ABOUT = """\
@@ -27,10 +28,14 @@ ABOUT = """\
 `compare` does. The documented one is written as its framework's documentation shows; what the tuned one adds stands below the
 tables. A tuning is rarely alone, so a row says what all of a variant's tunings buy together. In parentheses stands the 95 %
 interval. **Bold** is what `compare` called a difference; `=` is equivalent, `?` is inconclusive, – was not measured.
-Fewer than five starts are inconclusive, whatever their interval is: servers that start slowly had too little time.
+*Not called*: the interval lies beside no change, and `compare` calls no difference: it rests on fewer than five starts, or is not
+sure enough for two quantities at once.
+*Too wide*: the ends of the interval are more than a factor of four apart, and nothing is found.
 """
 WORKLOADS = ("ping", "db-ping", "users", "tx")
 QUANTITIES = {"server CPU": "Server CPU per good answer: less is better", "goodput": "Goodput: more is better"}
+WIDE = 4.0
+"""An interval whose ends are so many times each other finds nothing."""
 MARKS = {"equivalent": "=", "inconclusive": "?"}
 Row = dict[str, Any]
 Pair = tuple[str, str]
@@ -62,7 +67,9 @@ def main() -> None:
         rows.append({"lab": lab, "on": here, "pair": pair, "workload": workload, "budget": options.each, "lines": lines})
         frame.tell(f"{pair[1]} {workload}: {cell(rows[-1], 'server CPU')} CPU, {cell(rows[-1], 'goodput')} goodput")
         frame.append_rows(options.keep, rows[-1:])
-    frame.publish(page(stacks, rows) + "\n", options.write)
+    text = page(stacks, rows) + "\n"
+    head = stale.PageHead.of(options.write.read_text(encoding="utf-8")) if options.write and options.write.exists() else None
+    frame.publish(text if head is None else stale.headed(text, head), options.write)
 
 
 def listed() -> list[Row]:
@@ -153,8 +160,12 @@ def cell(row: Row | None, quantity: str) -> str:
         return "–"
     if line["change"] is None:
         return "no interval"
+    if 1 + line["change_high"] > WIDE * (1 + line["change_low"]):
+        return "too wide"
     amount = f"{line['change']:+.1%} ({line['change_low']:+.1%} to {line['change_high']:+.1%})"
     mark = MARKS.get(line["verdict"])
+    if line["verdict"] == "inconclusive" and not line["change_low"] <= 0 <= line["change_high"]:
+        mark = "not called"
     return f"**{amount}**" if mark is None else f"{amount} {mark}"
 
 

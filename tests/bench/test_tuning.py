@@ -91,6 +91,14 @@ def test_a_row_tells_the_gains_and_what_was_called() -> None:
     assert "one:b" not in text and text.endswith("at most 1m, on A CPU, 2 cores.")
 
 
+def test_what_an_interval_says_and_nobody_called_is_told_so() -> None:
+    """A row whose interval lies beside no change says why it is not bold, and one of ends that are far apart finds nothing."""
+    line = {"change": -0.5, "change_low": -0.6, "change_high": -0.4, "verdict": "inconclusive"}
+    assert TUNING.cell({"lines": {"goodput": line}}, "goodput") == "-50.0% (-60.0% to -40.0%) not called"
+    wide = line | {"change_low": -0.9, "change_high": 1.4}
+    assert TUNING.cell({"lines": {"goodput": wide}}, "goodput") == "too wide"
+
+
 def test_a_call_begins_what_fits_into_its_budget() -> None:
     """The first comparison always, and then those that end in time if they take as long as the longest; without a budget all."""
     assert TUNING.fits(60.0, 0.0, []) and TUNING.fits(None, 1e6, [50.0])
