@@ -25,9 +25,18 @@ const ACCOUNT = object({
 })
 const answers = schema => ({ schema: { response: { 200: schema } } })
 
-const UPPER = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
-const rotate = (letter, first) => String.fromCharCode((letter.charCodeAt(0) - first + 14) % 26 + first)
-const caesar = text => text.replace(/[A-Za-z]/g, letter => rotate(letter, UPPER.includes(letter) ? 65 : 97))
+// Each ASCII letter rotated by 14 inside its case: one loop over a text's codes, and one string made of them.
+const rotate = (code, first) => (code - first + 14) % 26 + first
+
+function caesar (text) {
+  const codes = new Array(text.length)
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    const first = code < 97 ? 65 : 97
+    codes[index] = code >= first && code < first + 26 ? rotate(code, first) : code
+  }
+  return String.fromCharCode(...codes)
+}
 
 export function createApp (accounts) {
   const app = Fastify({ keepAliveTimeout: 75_000, forceCloseConnections: 'idle', frameworkErrors: answerError })

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import string
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -19,8 +18,8 @@ RELEASE_S = 5
 RETRY_S = 0.1
 WAIT_MS = os.environ.get("POOL_WAIT_MS")
 WAIT_S = max(int(WAIT_MS), 1) / 1000 if WAIT_MS else None
-UPPER, LOWER = string.ascii_uppercase, string.ascii_lowercase
-CAESAR = str.maketrans(UPPER + LOWER, UPPER[14:] + UPPER[:14] + LOWER[14:] + LOWER[:14])
+UPPER, LOWER = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"abcdefghijklmnopqrstuvwxyz"
+CAESAR = bytes.maketrans(UPPER + LOWER, UPPER[14:] + UPPER[:14] + LOWER[14:] + LOWER[:14])
 POOL = web.AppKey("POOL", asyncpg.Pool)
 ACCOUNTS = web.AppKey("ACCOUNTS", dict[str, dict[str, Any]])
 
@@ -120,7 +119,7 @@ async def users(request: web.Request) -> web.Response:
 
 def described(user: Any) -> dict[str, Any]:
     born = user["birthdate"].astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return {**user, "address": user["address"].translate(CAESAR), "birthdate": born}
+    return {**user, "address": user["address"].encode().translate(CAESAR).decode(), "birthdate": born}
 
 
 @routes.post("/tx")
