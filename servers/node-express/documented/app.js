@@ -4,19 +4,6 @@ import * as database from './database.js'
 
 const INT4_MAX = 2147483647
 
-// Each ASCII letter rotated by 14 inside its case: one loop over a text's codes, and one string made of them.
-const rotate = (code, first) => (code - first + 14) % 26 + first
-
-function caesar (text) {
-  const codes = new Array(text.length)
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index)
-    const first = code < 97 ? 65 : 97
-    codes[index] = code >= first && code < first + 26 ? rotate(code, first) : code
-  }
-  return String.fromCharCode(...codes)
-}
-
 class HttpError extends Error {
   constructor (status, message) {
     super(message)
@@ -24,7 +11,7 @@ class HttpError extends Error {
   }
 }
 
-export function createApp (accounts) {
+export function createApp (accounts, users = database.users) {
   const app = express()
   app.disable('x-powered-by')
 
@@ -49,9 +36,7 @@ export function createApp (accounts) {
   })
 
   app.get('/users', async (req, res) => {
-    const { rows } = await database.query(
-      'users', 'SELECT id, username, name, sex, address, mail, birthdate FROM users ORDER BY id')
-    res.json(rows.map(user => ({ ...user, address: caesar(user.address) })))
+    res.json(await users())
   })
 
   app.post('/tx', async (req, res) => {

@@ -4,19 +4,6 @@ import * as database from './database.js'
 
 const INT4_MAX = 2147483647
 
-// Each ASCII letter rotated by 14 inside its case: one loop over a text's codes, and one string made of them.
-const rotate = (code, first) => (code - first + 14) % 26 + first
-
-function caesar (text) {
-  const codes = new Array(text.length)
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index)
-    const first = code < 97 ? 65 : 97
-    codes[index] = code >= first && code < first + 26 ? rotate(code, first) : code
-  }
-  return String.fromCharCode(...codes)
-}
-
 class HttpError extends Error {
   constructor (status, message) {
     super(message)
@@ -24,7 +11,7 @@ class HttpError extends Error {
   }
 }
 
-export function createListener (accounts) {
+export function createListener (accounts, users = database.users) {
   const routes = {
     'GET /ready': async (request, response) => {
       await database.query('ready', 'SELECT 1')
@@ -48,9 +35,7 @@ export function createListener (accounts) {
     },
 
     'GET /users': async (request, response) => {
-      const { rows } = await database.query(
-        'users', 'SELECT id, username, name, sex, address, mail, birthdate FROM users ORDER BY id')
-      send(response, 200, rows.map(user => ({ ...user, address: caesar(user.address) })))
+      send(response, 200, await users())
     },
 
     'POST /tx': async (request, response, { searchParams }) => {

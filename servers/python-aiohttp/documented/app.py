@@ -23,14 +23,16 @@ CAESAR = bytes.maketrans(UPPER + LOWER, UPPER[14:] + UPPER[:14] + LOWER[14:] + L
 POOL = web.AppKey("POOL", asyncpg.Pool)
 ACCOUNTS = web.AppKey("ACCOUNTS", dict[str, dict[str, Any]])
 
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 routes = web.RouteTableDef()
 # Without spaces, since the contract says the very text of some answers.
 answer = partial(web.json_response, dumps=partial(json.dumps, separators=(",", ":")))
 
 
-async def create_app() -> web.Application:
+async def create_app(list_users: Handler | None = None) -> web.Application:
     app = web.Application(middlewares=[errors])
     app.add_routes(routes)
+    app.router.add_get("/users", list_users or users)
     app.cleanup_ctx.append(database)
     return app
 
@@ -110,7 +112,6 @@ async def database_time(request: web.Request) -> web.Response:
     return web.json_response(text=text)
 
 
-@routes.get("/users")
 async def users(request: web.Request) -> web.Response:
     async with connect(request) as connection:
         rows = await connection.fetch("SELECT id, username, name, sex, address, mail, birthdate FROM users ORDER BY id")
