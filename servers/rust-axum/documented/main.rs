@@ -42,7 +42,8 @@ async fn serve() -> Result<(), Box<dyn Error>> {
     })
     .await?;
     let accounts = store.accounts().await?;
-    let app = App { accounts: accounts.into_iter().map(|account| (account.account_id.clone(), account)).collect(), store };
+    let app =
+        App { accounts: accounts.into_iter().map(|account| (account.account_id.clone(), account)).collect(), store };
     let listener = listen()?.tap_io(|stream| {
         // It fails for a client that is gone already, and that shows when its request is read.
         let _ = stream.set_nodelay(true);

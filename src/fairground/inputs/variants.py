@@ -87,7 +87,9 @@ def _approach(source: Source, name: str, table: VariantTable) -> Approach:
         hint = '`tuning = [{ what = "…", why = "…", source = "https://… or none" }]`'
         raise source.error(here, f"variant `{name}` is tuned and does not say what is tuned in", hint)
     if approach is Approach.PUBLISHED and not table.tuning:
-        hint = '`tuning = [{ what = "…", why = "…", source = "https://…" }]`, one for each choice, with the page where it was made'
+        hint = (
+            '`tuning = [{ what = "…", why = "…", source = "https://…" }]`, one for each choice, with the page where it was made'
+        )
         raise source.error(here, f"variant `{name}` is as published and does not say what its author chose in", hint)
     if approach is Approach.DOCUMENTED and table.tuning:
         hint = 'remove it, or write `approach = "tuned"`'

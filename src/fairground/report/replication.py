@@ -102,7 +102,9 @@ def markdown(found: Replication, profile: str) -> str:
     ]
     for one in found.judgements:
         claim = one.claim
-        told = " ".join(part for part in (f"{claim.says}.", claim.note, explain(one, found), kinds.mixture(claim, found.run)) if part)
+        told = " ".join(
+            part for part in (f"{claim.says}.", claim.note, explain(one, found), kinds.mixture(claim, found.run)) if part
+        )
         cells = (told, words.number(claim.published), one.sentence, f"{GLYPHS[one.verdict]} {one.words}")
         lines.append("| " + " | ".join(words.cell(cell) for cell in cells) + " |")
     if found.suite.conditions:

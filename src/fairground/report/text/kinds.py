@@ -1,4 +1,4 @@
-"""Whether a claim holds stacks of one kind against each other: published with published, documented with documented. Pure."""
+"""The kinds of the stacks that a claim holds against each other: published, documented, tuned or an engine. Pure."""
 
 from __future__ import annotations
 
