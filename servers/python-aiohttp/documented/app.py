@@ -41,7 +41,9 @@ async def database(app: web.Application) -> AsyncIterator[None]:
     """The pool, and the accounts, which are read before anything is served."""
     size = int(os.environ["POOL_SHARE"])
     options = {} if os.environ.get("PREPARED") != "off" else {"statement_cache_size": 0}
-    pool = await eventually(lambda: asyncpg.create_pool(os.environ["DATABASE_URL"], min_size=min(10, size), max_size=size, **options))
+    pool = await eventually(
+        lambda: asyncpg.create_pool(os.environ["DATABASE_URL"], min_size=min(10, size), max_size=size, **options)
+    )
     async with pool:
         rows = await eventually(lambda: pool.fetch("SELECT * FROM accounts"))
         app[POOL], app[ACCOUNTS] = pool, {row["account_id"]: dict(row) for row in rows}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
 
 from fairground.claims import statement
@@ -13,19 +13,17 @@ from fairground.report.text import words
 def mixture(claim: Claim, run: Run) -> str:
     """Say which of a claim's stacks are of which kind, where they are of several. Empty where they are of one."""
     approaches = {id: stack.approach for id, stack in run.stacks.items() if stack.approach is not None}
-    kinds = kinds_of(claim, approaches)
+    kinds = kinds_of(claim, approaches, {(slot.cell.stack, slot.cell.workload) for slot in run.plan.slots})
     if len(kinds) < 2:
         return ""
     parts = [f"{words.join_names(stacks)} {'is' if len(stacks) == 1 else 'are'} {approach}" for approach, stacks in kinds.items()]
     return f"Of different kinds: {'; '.join(parts)}."
 
 
-def kinds_of(claim: Claim, approaches: Mapping[str, Approach]) -> dict[Approach, list[str]]:
-    """The stacks that a claim's test names, by the way in which they are written. A pattern names whom it fits."""
-    named = [] if claim.test is None else [term.words[0] for term in statement.parse(claim.test).terms]
-    found = [id for id in approaches if any(fnmatchcase(id, name) for name in named)]
-    return {approach: stacks for approach in Approach if (stacks := _of(approach, found, approaches))}
-
-
-def _of(approach: Approach, stacks: Iterable[str], approaches: Mapping[str, Approach]) -> list[str]:
-    return [id for id in stacks if approaches[id] is approach]
+def kinds_of(claim: Claim, approaches: Mapping[str, Approach], cells: Collection[tuple[str, str]]) -> dict[Approach, list[str]]:
+    """The stacks of a claim's test by the way in which they are written. A pattern means those with a cell of its workload."""
+    found = set[str]()
+    for term in () if claim.test is None else statement.parse(claim.test).terms:
+        name, workload, *_ = term.words
+        found |= {stack for stack, asked in cells if "*" in name and asked == workload and fnmatchcase(stack, name)} | {name}
+    return {one: stacks for one in Approach if (stacks := sorted(id for id in found if approaches.get(id) is one))}
