@@ -61,6 +61,14 @@ def test_a_row_says_which_are_of_which_kind(name: str) -> None:
         assert text.count("Of different kinds") == len(MIXED[name])
 
 
+@pytest.mark.parametrize("name", sorted(MIXED))
+def test_conditions_tell_kinds_versions_and_processes(name: str) -> None:
+    """Each suite says what kind its servers are of, whose versions differ, and how many processes there were, there and here."""
+    conditions = {one.what: one for one in suite(name).conditions}
+    assert {"Kinds of server", "Versions"} <= set(conditions) and {"Processes", "Workers"} & set(conditions)
+    assert all(one.theirs and one.here and one.where for one in conditions.values())
+
+
 def test_kinds_are_those_of_the_stacks_that_a_test_names() -> None:
     """A name is itself; a pattern is what fits it and has a cell of that workload; a claim without a test is of no kind."""
     approaches = {"a:x": Approach.PUBLISHED, "b:x": Approach.TUNED, "c:x": Approach.ENGINE}
