@@ -81,11 +81,12 @@ def listed() -> list[Row]:
 
 def pairs(stacks: list[Row]) -> list[Pair]:
     """Each tuned variant behind the documented one that is nearest to it; a server without one has no pair."""
-    documented = {stack["id"] for stack in stacks if stack["approach"] == "documented"}
+    documented = [stack["id"] for stack in stacks if stack["approach"] == "documented"]
     found = []
     for stack in stacks:
         server, _, variant = stack["id"].partition(":")
-        near = [one for one in (f"{server}:documented-{variant}", f"{server}:documented") if one in documented]
+        own = [one for one in documented if one.startswith(f"{server}:")]
+        near = [one for one in (f"{server}:documented-{variant}", f"{server}:documented", *own) if one in own]
         if stack["approach"] == "tuned" and near:
             found.append((near[0], stack["id"]))
     return found

@@ -28,6 +28,8 @@ STACKS = [
     stack("three:loop", "engine"),
     stack("three:a", "tuned", "a flag"),
 ]
+NAMED = [stack("four:documented-6", "documented"), stack("four:a", "tuned", "a flag")]
+"""A server whose documented variant says a version of its framework."""
 
 
 def row(tuned: str, workload: str, change: float | None, verdict: str) -> dict[str, Any]:
@@ -51,10 +53,11 @@ def row(tuned: str, workload: str, change: float | None, verdict: str) -> dict[s
 
 def test_a_variant_is_held_against_the_documented_one_of_its_name() -> None:
     """Tuned variants alone have a pair, and only where their server has a documented one."""
-    assert TUNING.pairs(STACKS) == [
+    assert TUNING.pairs([*STACKS, *NAMED]) == [
         ("one:documented", "one:a"),
         ("one:documented-b", "one:b"),
         ("three:documented", "three:a"),
+        ("four:documented-6", "four:a"),
     ]
 
 

@@ -18,7 +18,7 @@ from fairground.report.charts.claimplot import ClaimLine
 from fairground.report.charts.slope import Slope
 from fairground.report.charts.waterfall import WaterfallStep
 from fairground.report.run import page
-from fairground.report.text import seats, words
+from fairground.report.text import kinds, seats, words
 
 GLYPHS = {
     ClaimVerdict.HOLDS: "✓",
@@ -77,6 +77,7 @@ def html(found: Replication, profile: str) -> str:
         factor=factor,
         agreement=agreement,
         explained=lambda one: explain(one, found),
+        mixture=lambda one: kinds.mixture(one.claim, run),
         named=row_name,
         chance=_percent,
         card=card.of_suite(found.suite, found.judgements),
@@ -144,7 +145,9 @@ def markdown(found: Replication, profile: str) -> str:
     ]
     for one in found.judgements:
         claim = one.claim
-        told = " ".join(part for part in (f"{claim.says}.", claim.note, explain(one, found)) if part)
+        told = " ".join(
+            part for part in (f"{claim.says}.", claim.note, explain(one, found), kinds.mixture(claim, found.run)) if part
+        )
         cells = (told, words.number(claim.published), one.sentence, f"{GLYPHS[one.verdict]} {one.words}", _percent(one.again))
         lines.append("| " + " | ".join(words.cell(cell) for cell in cells) + " |")
     if found.suite.conditions:
