@@ -23,7 +23,8 @@ def mixture(claim: Claim, run: Run) -> str:
 def kinds_of(claim: Claim, approaches: Mapping[str, Approach], cells: Collection[tuple[str, str]]) -> dict[Approach, list[str]]:
     """The stacks of a claim's test by the way in which they are written. A pattern means those with a cell of its workload."""
     found = set[str]()
-    for term in () if claim.test is None else statement.parse(claim.test).terms:
+    joined = () if claim.test is None else statement.parse_all(claim.test)
+    for term in (term for one in joined for term in one.terms):
         name, workload, *_ = term.words
         found |= {stack for stack, asked in cells if "*" in name and asked == workload and fnmatchcase(stack, name)} | {name}
     return {one: stacks for one in Approach if (stacks := sorted(id for id in found if approaches.get(id) is one))}
