@@ -32,3 +32,11 @@ def test_one_run_is_not_judged_by_all_suites(lab: Run) -> None:
     """`all` measures: a run that is there belongs to one suite, and the sentence says so."""
     done = lab("replicate", "all", "--run", "latest", "--results", "results")
     assert done.returncode == 2 and "`--run` judges the run of one suite, and `all` names several" in done.stderr
+
+
+def test_it_goes_on_until_it_is_decided_and_for_nothing_else(lab: Run) -> None:
+    """Another end is for `run`, and what is none is told."""
+    done = lab("replicate", "users", "--until", "narrow", "--results", "results")
+    assert done.returncode == 2 and "`--until narrow` is for `run`" in done.stderr
+    done = lab("replicate", "users", "--until", "decided", "--resume", "latest", "--results", "results")
+    assert done.returncode == 2 and "`--until decided` begins anew" in done.stderr

@@ -15,7 +15,21 @@ from fairground.inputs.suite_file import SuiteFile
 from fairground.model import CellSettings, Durability, LabError, Load, PathWire, PoolScope, Topology, Until
 from fairground.model.contract import SqlFile
 
-OF_A_FILE = {"title", "about", "group", "profiles", "source", "tables", "claims", "conditions", "nearest", "only", "settings"}
+OF_A_FILE = {
+    "title",
+    "about",
+    "group",
+    "profiles",
+    "source",
+    "tables",
+    "claims",
+    "conditions",
+    "nearest",
+    "lessons",
+    "steps",
+    "only",
+    "settings",
+}
 """Keys of suites that are no option: what the file is, and how it is divided."""
 
 
