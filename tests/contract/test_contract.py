@@ -14,12 +14,12 @@ import pytest
 
 from builders.contracts import CASES, SEEDS
 from fairground import contract, postgres
-from fairground.contract import procedures
+from fairground.contract import procedures, rules
 from fairground.contract.case import CaseKind, Expect, Request
 from fairground.contract.expected import quote_bytes
 from fairground.contract.judge import AnswerJudge, header_problem, problem
 from fairground.contract.wire import HttpAnswer
-from fairground.model import ContractError, Finding, LabError, Severity
+from fairground.model import ContractError, Finding, LabError, Severity, shape
 from reference import FAULTS, Database, ReferenceStage, Server
 from reference.rows import USER_KEYS, caesar, expected_users, iso_milliseconds
 
@@ -190,6 +190,17 @@ def test_headers(rule: object, value: str | None, wrong: str | None) -> None:
     told = format_datetime(datetime.now(UTC), usegmt=True) if value == "now" else value
     found = header_problem("x-it", told, rule)
     assert found is None if wrong is None else found is not None and wrong in found
+
+
+@pytest.mark.parametrize(("value", "wrong"), [
+    ({"a": None}, None), ({"a": ["x", None]}, None), ({}, "has no key `a`"), ({"a": [1]}, "expected any text"), (None, "expected an object"),
+])  # fmt: skip
+def test_null_is_right_where_a_rule_says_so(value: object, wrong: str | None) -> None:
+    """A nullable field must be there, and may be null or what the rule asks for."""
+    rule = {"json": {"a": {"nullable": {"list": {"each": {"nullable": "text"}}}}}}
+    found = rules.difference(value, rule, {})
+    assert found is None if wrong is None else found is not None and wrong in found
+    assert shape.mistake(rule) is None and shape.mistake({"nullable": "texts"}) is not None
 
 
 def test_sentences_are_escaped_and_short() -> None:

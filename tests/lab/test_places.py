@@ -140,36 +140,6 @@ def test_a_suite_of_the_lab_is_found_from_anywhere(installed: Path) -> None:
     assert lab.suite(Path("suites/one.toml")) == Path("suites/one.toml")
 
 
-def test_a_project_begins_with_one_server(installed: Path) -> None:
-    """`init` makes a folder whose server is found from there; what stands there already is somebody's own."""
-    Path("mine").mkdir()
-    Path("mine/README.md").write_text("my words")
-    target = folders.init(of(installed), Path("mine"), "cedar", "alder")
-    assert target == Path("mine/servers/cedar")
-    assert {path.name for path in target.iterdir()} == {"server.toml", ".gitignore", "main.c"}
-    assert (Path("mine/README.md").read_text(), Path("mine/.gitignore").read_text()) == ("my words", "/results/\n")
-    folders.init(of(installed), Path("other"), "cedar", "alder")
-    assert "`servers/cedar` began as a copy of `alder`" in Path("other/README.md").read_text()
-
-
-@pytest.mark.parametrize(
-    ("folder", "name", "source", "sentence"),
-    [
-        ("taken", "cedar", "alder", "`taken/servers` exists already"),
-        ("free", "birch", "alder", "the lab has a server `birch` of its own"),
-        ("free", "cedar", "none", "there is no server `none` to copy"),
-        ("free", "Cedar", "alder", "`Cedar` is not a valid id for a server"),
-    ],
-)
-def test_a_project_that_cannot_begin(installed: Path, folder: str, name: str, source: str, sentence: str) -> None:
-    """Each mistake is one sentence, and nothing is written."""
-    Path("taken/servers").mkdir(parents=True)
-    with pytest.raises(LabError) as caught:
-        folders.init(of(installed), Path(folder), name, source)
-    assert caught.value.message == sentence
-    assert not Path("free").exists() and not any(Path("taken/servers").iterdir())
-
-
 def test_a_new_server_is_not_one_of_the_labs(installed: Path) -> None:
     """`new` puts a server into the project, and refuses an id that the lab has."""
     assert folders.new(of(installed), "cedar", "alder") == Path("servers/cedar")

@@ -124,7 +124,7 @@ def test_it_answers_from_any_folder(installed: Path, tmp_path: Path) -> None:
 
 
 def test_it_measures_a_project_of_ones_own(installed: Path, tmp_path: Path) -> None:
-    """A project begun from a server that can be had is checked and run; builds and results are nowhere in the package."""
+    """A project with a copy of a server that can be had is checked and run; builds and results are nowhere in the package."""
     rows = json.loads(call(installed, tmp_path, "list", "--json").stdout)["stacks"]
     quick = [row for row in rows if row["state"] != "not here" and row["language"] in ("Go", "Python")]
     if not quick:
@@ -132,8 +132,9 @@ def test_it_measures_a_project_of_ones_own(installed: Path, tmp_path: Path) -> N
     source = sorted(quick, key=lambda row: (row["language"], row["id"]))[0]["id"]
     before = files_of(installed)
     server, _, variant = source.partition(":")
-    begun = call(installed, tmp_path, "init", ".", "--from", server, "--name", "mine")
-    assert begun.returncode == 0, begun.stderr
+    for words in (("init", "."), ("new", "mine", "--from", server)):
+        begun = call(installed, tmp_path, *words)
+        assert begun.returncode == 0, begun.stderr
     checked = call(installed, tmp_path, "check", f"mine:{variant}", "--case", "ping")
     assert checked.returncode == 0 and "mine" in checked.stdout, checked.stderr
     words = ("-w", "db-ping", "--connections", "2", "--window", "1", "--warmup", "1,1", "--blocks", "1", "--no-controls")

@@ -414,3 +414,19 @@ fn mistakes_have_sentences() {
         );
     }
 }
+
+/// A nullable rule takes null beside what it asks for; a field with one must be there.
+#[test]
+fn null_is_right_where_a_rule_says_so() {
+    let expect = r#"{"status":200,"body":{"json":{"a":{"nullable":{"list":{"each":{"nullable":{"slot":"id"}}}}}}}}"#;
+    for (body, reason) in [
+        (r#"{"a":null}"#, ""),
+        (r#"{"a":[null,5]}"#, ""),
+        (r#"{"a":[6]}"#, "field `a.0` is 6 instead of 5, as sent"),
+        (r#"{"a":1}"#, "field `a` is 1 instead of a list"),
+        ("{}", "field `a` is missing"),
+    ] {
+        let (_, found) = judge(expect, 200, "application/json", body);
+        assert_eq!(found, reason, "{body}");
+    }
+}

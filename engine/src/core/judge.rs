@@ -88,6 +88,12 @@ impl<'a> Judge<'a> {
         if let Rule::OneOf(rules) = rule {
             return self.one_of(rule, rules);
         }
+        if let Rule::Nullable(rule) = rule {
+            return match self.reader.clone().token()? {
+                Token::Null => self.value(&Rule::Null),
+                _ => self.value(rule),
+            };
+        }
         let start = self.reader.start();
         let token = self.reader.token()?;
         let is_right = match (rule, token) {

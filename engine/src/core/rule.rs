@@ -9,7 +9,7 @@ use crate::core::template::Slots;
 /// Rules of more depth than this are a mistake.
 const MOST_DEPTH: usize = 32;
 const MOST_FIELDS: usize = 256;
-const RULES: &str = "\"text\", \"integer\", \"number\", \"boolean\", \"null\", \"any\", or an object with one of `text`, `integer`, `number`, `equals`, `slot`, `unix_now_within_s`, `one_of`, `list`, `object`, `json`; a field's rule may be `optional`";
+const RULES: &str = "\"text\", \"integer\", \"number\", \"boolean\", \"null\", \"any\", or an object with one of `text`, `integer`, `number`, `equals`, `slot`, `unix_now_within_s`, `one_of`, `list`, `object`, `json`, `nullable`; a field's rule may be `optional`";
 
 #[derive(Debug)]
 pub enum Rule {
@@ -28,6 +28,8 @@ pub enum Rule {
     IsText(String),
     IsList(Vec<Rule>),
     OneOf(Vec<Rule>),
+    /// Null is right, too.
+    Nullable(Box<Rule>),
     List(Box<List>),
     Object(Fields),
 }
@@ -103,6 +105,7 @@ impl Rule {
     pub fn names_slots(&self) -> bool {
         match self {
             Rule::Slot(_) => true,
+            Rule::Nullable(rule) => rule.names_slots(),
             Rule::List(list) => matches!(list.length, Length::Slot(_)) || list.each.names_slots(),
             Rule::Object(fields) => fields.rules.iter().any(|field| field.rule.names_slots()),
             _ => false,
@@ -115,6 +118,7 @@ impl Rule {
             Rule::IsList(rules) | Rule::OneOf(rules) => {
                 rules.iter().try_for_each(Rule::check_cases)
             }
+            Rule::Nullable(rule) => rule.check_cases(),
             Rule::List(list) => list.each.check_cases(),
             Rule::Object(fields) => fields.check_cases(),
             _ => Ok(()),
@@ -141,6 +145,7 @@ impl Rule {
                 let words: Vec<String> = rules.iter().map(|rule| rule.words(sent)).collect();
                 words.join(" or ")
             }
+            Rule::Nullable(rule) => format!("{} or null", rule.words(sent)),
             Rule::IsList(_) | Rule::List(_) => "a list".to_string(),
             Rule::Object(_) => "an object".to_string(),
         }
@@ -235,6 +240,7 @@ fn compile(plan: &Value, slots: &Slots, depth: usize) -> Result<Rule, EngineErro
             }
             _ => Err(wrong(format!("`{plan}`: write {{\"one_of\": [JSON, …]}}"))),
         },
+        "nullable" => Ok(Rule::Nullable(Box::new(compile(of, slots, depth + 1)?))),
         "list" => compile_list(of, slots, depth),
         "object" => compile_fields(of, true, slots, depth).map(Rule::Object),
         "json" => compile_fields(of, false, slots, depth).map(Rule::Object),

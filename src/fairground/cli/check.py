@@ -74,10 +74,13 @@ def _contract(given: Given) -> None:
     else:
         for error in found.wrong:
             say.line(f"✗ {error.message}" + (f" → {error.hint}" if error.hint else ""))
+        for mark in found.undecided:
+            say.line(f"? {mark.file}, line {mark.line}: {mark.sentence}")
         for sentence in found.untried if given["verbose"] else ():
             say.line(f"– {sentence}")
         right = f"{plural(found.right, 'statement')} {'is' if found.right == 1 else 'are'} right"
         more = f", {len(found.untried)} need an answer (-v shows them)" if found.untried else ""
+        more += f", {plural(len(found.undecided), 'place')} to decide" if found.undecided else ""
         wrong = f"{plural(len(found.wrong), 'mistake')}, " if found.wrong else ""
         say.out.print(f"{'✗' if found.wrong else '✓'} {found.contract}: {wrong}{right}{more}")
     if found.wrong:

@@ -71,7 +71,11 @@ VERBS: Mapping[str, Verb] = {
     ),
     "host": Verb("host", "host", "Several machines that measure one run: a scheduler, hosts that join it, and who is there."),
     "new": Verb("new", "new", "Begin a server as a copy of another: its sources, without what was built."),
-    "init": Verb("new", "init", "Begin a project of your own: a folder with a README and one server, a copy of another."),
+    "init": Verb(
+        "beginning",
+        "init",
+        "Begin a project for an application of your own: a contract and a server, with marks where you decide.",
+    ),
     "import": Verb(
         "imports",
         "import_",

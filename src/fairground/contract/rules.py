@@ -34,7 +34,9 @@ def difference(value: Any, rule: object, sent: Mapping[str, object], where: str 
             least, most = _bounds(wanted["length"], sent)
             right = isinstance(value, str) and least <= len(value) <= most
             said = f"a text of {_span(least, most)} characters"
-        case "optional":
+        case "nullable" if value is None:
+            return None
+        case "optional" | "nullable":
             return difference(value, wanted, sent, where)
         case "list":
             return _list(value, wanted, sent, where)

@@ -233,14 +233,23 @@ def _receipt(keeper: Keeper, server: Server) -> str | None:
 
 
 class BuildCommand:
-    """One command that runs under the keeper, so that it cannot outlive the lab. One that builds is told of the lab's cache."""
+    """One command that runs under the keeper, so that it cannot outlive the lab. One that builds is told of the lab's cache.
+
+    `env`: all that it is told, in place of what a build is.
+    """
 
     def __init__(
-        self, keeper: Keeper, words: tuple[str, ...], folder: Path, log: Path | None = None, cache: Path | None = None
+        self,
+        keeper: Keeper,
+        words: tuple[str, ...],
+        folder: Path,
+        log: Path | None = None,
+        cache: Path | None = None,
+        env: Mapping[str, str] | None = None,
     ) -> None:
         self._output, self._refusal = CommandOutput(log), ""
         self._child: Child | None = None
-        descriptor, own = self._output.fileno(), environment(keeper.environ, cache)
+        descriptor, own = self._output.fileno(), environment(keeper.environ, cache) if env is None else env
         try:
             self._child = keeper.spawn(words, role="build", env=own, cwd=folder, streams=Streams.into(descriptor))
         except MachineError:

@@ -23,16 +23,10 @@ OTHERS = "docs/contracts.md has what a contract asks, and `./fairground try URL`
 
 def values_of(settings: CellSettings, host: str, port: int, database_url: str) -> dict[str, str]:
     """The values that a server can be told, by the names that contracts have for them (`model.contract.TOLD`)."""
-    database = urlsplit(database_url)
     return {
         "host": host,
         "port": str(port),
-        "database_url": database_url,
-        "database_host": database.hostname or "",
-        "database_port": str(database.port or ""),
-        "database_name": database.path.removeprefix("/"),
-        "database_user": unquote(database.username or ""),
-        "database_password": unquote(database.password or ""),
+        **database_values(database_url),
         "pool_size": str(settings.pool_total),
         "pool_wait_ms": "" if settings.pool_wait_ms is None else str(settings.pool_wait_ms),
         "workers": str(settings.workers),
@@ -40,12 +34,28 @@ def values_of(settings: CellSettings, host: str, port: int, database_url: str) -
     }
 
 
+def database_values(url: str) -> dict[str, str]:
+    """The values that say where a database is."""
+    database = urlsplit(url)
+    return {
+        "database_url": url,
+        "database_host": database.hostname or "",
+        "database_port": str(database.port or ""),
+        "database_name": database.path.removeprefix("/"),
+        "database_user": unquote(database.username or ""),
+        "database_password": unquote(database.password or ""),
+    }
+
+
+def bare_environment(inherited: Mapping[str, str]) -> dict[str, str]:
+    """The variables that every program needs: of the lab's own environment no more than PATH and HOME."""
+    return {**{name: inherited[name] for name in ("PATH", "HOME") if name in inherited}, "LANG": "C.UTF-8", "TZ": "UTC"}
+
+
 def environment(inherited: Mapping[str, str], stack: Stack, values: Mapping[str, str]) -> dict[str, str]:
     """The contract's variables with these `values`, what every program needs, and what the stack's variant sets."""
     return {
-        **{name: inherited[name] for name in ("PATH", "HOME") if name in inherited},
-        "LANG": "C.UTF-8",
-        "TZ": "UTC",
+        **bare_environment(inherited),
         **stack.variant.env,
         **{name: fill_names(text, values) for name, text in stack.server.told.items()},
     }

@@ -1,4 +1,7 @@
-"""The folder of a contract: `contract.toml`, `schema.sql`, `seed.sql`, `rights.sql`, beside `workloads/` and `cases/`."""
+"""The folder of a contract: `contract.toml`, `schema.sql`, `seed.sql`, `rights.sql`, beside `workloads/` and `cases/`.
+
+`[schema]` in `contract.toml` stands in place of `schema.sql`.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,21 @@ from typing import ClassVar
 
 from fairground.inputs import files
 from fairground.inputs.data_tables import check_tables, require_names
-from fairground.inputs.variants import NAME
+from fairground.inputs.variants import ENVIRONMENT_NAME, NAME, require_command
 from fairground.model import LabError
-from fairground.model.contract import SECRET, TOLD, AnswerRules, Contract, DataTable, ErrorRules, Ready, header_mistake, names_in
+from fairground.model.contract import (
+    DATABASE,
+    SECRET,
+    TOLD,
+    AnswerRules,
+    Contract,
+    DataTable,
+    ErrorRules,
+    Migrations,
+    Ready,
+    header_mistake,
+    names_in,
+)
 from fairground.model.source import STRICT, Location, Source, location_text
 
 FILE = "contract.toml"
@@ -39,6 +54,17 @@ class ErrorsTable:
 
 
 @dataclass(frozen=True)
+class SchemaTable:
+    """The application's own migrations: `files` of its `folder`, which is relative to the contract's."""
+
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
+    run: tuple[str, ...]
+    environment: dict[str, str] = field(default_factory=dict)
+    folder: str = "."
+    files: tuple[str, ...] = (".",)
+
+
+@dataclass(frozen=True)
 class ContractFile:
     """The file `contract.toml`. `numbers` may hold a table `scaled`, whose numbers are for each unit of scale."""
 
@@ -53,6 +79,7 @@ class ContractFile:
     answers: AnswersTable = AnswersTable()
     errors: ErrorsTable = ErrorsTable()
     data: dict[str, DataTable] = field(default_factory=dict)
+    schema: SchemaTable | None = None
 
 
 def load_contracts(folder: Path) -> dict[str, Contract]:
@@ -90,7 +117,36 @@ def read_contract(folder: Path) -> Contract:
         AnswerRules(_several(file.answers.content_type), file.answers.headers),
         ErrorRules(_several(file.errors.content_type), file.errors.body, file.errors.headers),
         check_tables(source, file.data, known), sql,
+        None if file.schema is None else _migrations(source, file.schema, folder, {**numbers, **scaled}),
     )  # fmt: skip
+
+
+def _migrations(source: Source, table: SchemaTable, folder: Path, numbers: Mapping[str, int]) -> Migrations:
+    """The application's own migrations: a command that is told where the database is, and files that are there."""
+    here: Location = ("schema", "run")
+    if _has(folder, "schema"):
+        said = "`schema.sql` and `schema.run` both make the tables of"
+        raise source.error(("schema",), said, "keep one of them")
+    require_command(source, here, table.run)
+    check_command(source, here, table.run)
+    texts: list[tuple[Location, str]] = [(here, word) for word in table.run]
+    texts += [(("schema", "environment", name), text) for name, text in table.environment.items()]
+    for place, text in texts:
+        require_names(source, place, text, {**numbers, **dict.fromkeys(DATABASE)})
+    for name in table.environment:
+        if not ENVIRONMENT_NAME.fullmatch(name):
+            problem = f"`{name}` is not a valid name for an environment variable in"
+            raise source.error(("schema", "environment", name), problem, "use letters, digits and _")
+    if not any(name in DATABASE for _, text in texts for name in names_in(text)):
+        hint = 'tell it below [schema], as in `environment = { DB = "$database_url" }`'
+        raise source.error(here, "`schema.run` is not told where the database is in", hint)
+    home = (folder / table.folder).resolve()
+    if not home.is_dir():
+        raise source.error(("schema", "folder"), f"`schema.folder` is `{table.folder}`, and there is no {home}, in", "correct it")
+    for number, name in enumerate(table.files):
+        if not (home / name).exists():
+            raise source.error(("schema", "files", number), f"there is no `{name}` in {home} for `schema.files` of", "correct it")
+    return Migrations(table.run, tuple(sorted(table.environment.items())), home, table.files)
 
 
 def check_told(source: Source, here: Location, environment: Mapping[str, str]) -> None:

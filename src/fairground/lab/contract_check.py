@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from fairground.host import Keeper
 from fairground.inputs import contracts, files, workload_files
 from fairground.lab import setup
 from fairground.lab.places import CONTRACTS, Places
+from fairground.lab.undecided import Undecided, find_marks
 from fairground.measure.statement_trial import StatementTrial
 from fairground.measure.tried_audits import try_limit, try_tables, try_workload
 from fairground.measure.tried_cases import PlacedCase, try_case, try_means
@@ -34,12 +35,15 @@ class ContractChecked:
     right: int
     wrong: tuple[LabError, ...]
     untried: tuple[str, ...] = ()
+    undecided: tuple[Undecided, ...] = ()
+    """The places that are marked for a person to decide. They are no mistakes."""
 
     @property
     def document(self) -> dict[str, Any]:
         """It, for machines."""
         wrong = [{"sentence": one.message, "hint": one.hint} for one in self.wrong]
-        return {"contract": self.contract, "right": self.right, "wrong": wrong, "untried": list(self.untried)}
+        found = {"contract": self.contract, "right": self.right, "wrong": wrong, "untried": list(self.untried)}
+        return {**found, "undecided": [asdict(one) for one in self.undecided]}
 
 
 @dataclass
@@ -120,10 +124,11 @@ def contract_folder(places: Places, name: str) -> Path:
 def check_contract(places: Places, name: str, url: str | None = None) -> ContractChecked:
     """Read a contract's files, make its data, and try every statement. Nothing is asked where a file cannot be read at all."""
     folder = contract_folder(places, name)
+    marks = find_marks(folder, places.servers)
     try:
         contract = contracts.read_contract(folder)
     except LabError as error:
-        return ContractChecked(name, 0, (error,))
+        return ContractChecked(name, 0, (error,), undecided=marks)
     found = ContractFiles.read(contract)
     with ExitStack() as held:
         work, keeper = held.enter_context(tempfile.TemporaryDirectory()), held.enter_context(Keeper(places.environ))
@@ -131,10 +136,10 @@ def check_contract(places: Places, name: str, url: str | None = None) -> Contrac
         try:
             database.reset(contract.data(SCALE))
         except LabError as error:
-            return ContractChecked(name, 0, (*found.wrong, error))
+            return ContractChecked(name, 0, (*found.wrong, error), undecided=marks)
         trial = StatementTrial(database, contract, SCALE)
         _try(trial, found, keeper, Path(work))
-        return ContractChecked(name, trial.right, (*found.wrong, *trial.wrong), tuple(trial.untried))
+        return ContractChecked(name, trial.right, (*found.wrong, *trial.wrong), tuple(trial.untried), marks)
 
 
 def _try(trial: StatementTrial, found: ContractFiles, keeper: Keeper, work: Path) -> None:

@@ -1,10 +1,10 @@
-"""`clean`, `new` and `init`: the folders that the lab keeps, and those that begin as a copy of a server."""
+"""`clean` and `new`: the folders that the lab keeps, and one that begins as a copy of a server."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from fairground import records
@@ -12,20 +12,6 @@ from fairground.host import build
 from fairground.inputs import variants
 from fairground.lab.places import Places
 from fairground.model import LabError, storing
-
-README = """# Servers, measured with Fairground
-
-`servers/{name}` began as a copy of `{source}`. Run these in this folder:
-
-```
-fairground check {name}
-fairground run --stack {name}
-fairground compare --revisions HEAD,. {name}:VARIANT
-```
-
-Results are kept in `results/`. In a checkout of Fairground the command is that checkout's `fairground`, by its path.
-"""
-"""The first text of a project's README."""
 
 
 @dataclass(frozen=True)
@@ -64,21 +50,4 @@ def new(places: Places, name: str, source: str) -> Path:
         raise LabError(f"`{target if target.exists() else known[name].folder}` exists already", "choose another id")
     with storing(target):
         build.copy_sources(known[source].folder, target)
-    return target
-
-
-def init(places: Places, folder: Path, name: str, source: str) -> Path:
-    """Begin a project: a folder with a server of one's own, a README and a .gitignore. The server's folder.
-
-    A README or .gitignore that is there is somebody's own, and stays.
-    """
-    if (folder / "servers").exists():
-        raise LabError(f"`{folder / 'servers'}` exists already", "add a server to it: ./fairground new NAME --from SERVER")
-    if name in {server.id for server in places.load_servers()}:
-        raise LabError(f"the lab has a server `{name}` of its own", "choose another id: --name ID")
-    target = new(replace(places, servers=folder / "servers", lab_servers=places.lab_servers or places.servers), name, source)
-    with storing(folder):
-        for file, text in (("README.md", README.format(name=name, source=source)), (".gitignore", "/results/\n")):
-            if not (folder / file).exists():
-                (folder / file).write_text(text, encoding="utf-8")
     return target

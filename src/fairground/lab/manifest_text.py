@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from fairground.inputs.frameworks import FrameworkTest, ImportRules
 from fairground.inputs.recipe import Recipe, Remark
+from fairground.inputs.toml_text import text_of, value_of
 from fairground.model import foreign
 from fairground.model.contract import Contract
 
@@ -27,31 +27,31 @@ def write(contract: Contract, rules: ImportRules, test: FrameworkTest, recipe: R
     told |= {key: rules.tell(value) for key, value in recipe.environment.items()}
     lines = [
         *(f"# Not taken over: {foreign.line(str(one))}" for one in remarks),
-        f"title    = {_text(test.text('display_name') or test.id)}",
-        f"language = {_text(test.text('language') or 'unknown')}",
-        f"homepage = {_text(contract.source or 'unknown')}",
-        f"about    = {_text(f'The test `{test.name}` of {test.framework}, from {rules.config} and {test.dockerfile}.')}",
-        f"contract = {_text(contract.id)}",
+        f"title    = {text_of(test.text('display_name') or test.id)}",
+        f"language = {text_of(test.text('language') or 'unknown')}",
+        f"homepage = {text_of(contract.source or 'unknown')}",
+        f"about    = {text_of(f'The test `{test.name}` of {test.framework}, from {rules.config} and {test.dockerfile}.')}",
+        f"contract = {text_of(contract.id)}",
         *([f"port     = {port}"] if port is not None else []),
-        f"needs    = {_value(needs)}",
+        f"needs    = {value_of(needs)}",
         "build    = [",
-        *(f"    {_value(one)}," for one in recipe.build),
+        *(f"    {value_of(one)}," for one in recipe.build),
         "]",
-        f"version  = {_value(needs[0] if needs else ['echo', f'from the image {recipe.image}'])}",
-        f"serve    = {_value(recipe.serve or ())}",
+        f"version  = {value_of(needs[0] if needs else ['echo', f'from the image {recipe.image}'])}",
+        f"serve    = {value_of(recipe.serve or ())}",
         *_table("paths", paths),
         *(
             []
             if ready in paths or not paths
-            else ["", "[ready]", f"path   = {_text(next(iter(paths.values())))}", "status = 200"]
+            else ["", "[ready]", f"path   = {text_of(next(iter(paths.values())))}", "status = 200"]
         ),
         "",
         "[environment]",
-        *(f"{key} = {_text(value)}" for key, value in told.items()),
+        *(f"{key} = {text_of(value)}" for key, value in told.items()),
         *_table("skip", skip),
         "",
         f"[variants.{_variant(test)}]",
-        f"about    = {_text(_about(test))}",
+        f"about    = {text_of(_about(test))}",
         'approach = "tuned"',
         'tuning   = [{ what = "as its authors wrote it", '
         'why = "it was made for another benchmark, and nobody reviewed it", source = "none" }]',
@@ -84,13 +84,4 @@ def _about(test: FrameworkTest) -> str:
 
 
 def _table(name: str, values: Mapping[str, str]) -> list[str]:
-    return ["", f"[{name}]", *(f"{key} = {_text(value)}" for key, value in values.items())] if values else []
-
-
-def _value(words: Sequence[object]) -> str:
-    return f"[{', '.join(_value(one) if isinstance(one, list | tuple) else _text(str(one)) for one in words)}]"
-
-
-def _text(text: str) -> str:
-    """A text as TOML has it between double quotes."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return ["", f"[{name}]", *(f"{key} = {text_of(value)}" for key, value in values.items())] if values else []

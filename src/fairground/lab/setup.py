@@ -93,6 +93,7 @@ def database(
     else:
         own = dict(settings.postgres)
         found = postgres.start(keeper, places.cache, settings.durability, own, version or OWN_MAJOR)
+    found.keeper = keeper
     try:
         yield found
     finally:

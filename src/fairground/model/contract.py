@@ -23,6 +23,8 @@ TOLD = (
     "pool_size", "pool_wait_ms", "workers", "prepared",
 )  # fmt: skip
 """The names of what a server can be told when it is started."""
+DATABASE = tuple(name for name in TOLD if name.startswith("database_"))
+"""Those of them that say where the database is."""
 SECRET = ("database_url", "database_password")
 """Those that no command may hold: everybody on the machine reads the words of a process."""
 
@@ -97,6 +99,24 @@ class SqlFile:
 
 
 @dataclass(frozen=True)
+class Migrations:
+    """The command with which an application makes its own tables, and the `files` of its `folder` that it reads.
+
+    `environment` is variable and text, by name. `$names` in texts and words say where the database is.
+    """
+
+    run: tuple[str, ...]
+    environment: tuple[tuple[str, str], ...]
+    folder: Path
+    files: tuple[str, ...]
+
+    def fill(self, values: Mapping[str, object]) -> Migrations:
+        """The command with these values for its `$names`. Others stay."""
+        environment = tuple((name, fill_names(text, values)) for name, text in self.environment)
+        return replace(self, run=tuple(fill_names(word, values) for word in self.run), environment=environment)
+
+
+@dataclass(frozen=True)
 class DataRequest:
     """A request that is sent once for each row of a table, before the load. `{TABLE.COLUMN}` is a cell of that row."""
 
@@ -141,11 +161,15 @@ class ContractData:
     seed: str
     rights: str
     before: SqlFile | None = None
+    """What is run after `seed`, where that is asked for."""
+    migrations: Migrations | None = None
+    """What makes the tables in place of `schema`."""
 
     def digest(self, *more: str, rights: bool = True) -> str:
         """Ten hexadecimal digits that differ where the data do. `more`: what else makes a difference."""
         before = () if self.before is None else (self.before.name, self.before.text)
-        parts = (*more, self.schema, self.seed, *before, *((self.rights,) if rights else ()))
+        made = () if self.migrations is None else (repr((self.migrations.run, self.migrations.environment)),)
+        parts = (*more, *made, self.schema, self.seed, *before, *((self.rights,) if rights else ()))
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:10]
 
 
@@ -171,6 +195,8 @@ class Contract:
     """Rows that requests of its workloads draw values from, by name."""
     sql: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The texts of `schema`, `seed` and `rights`."""
+    migrations: Migrations | None = None
+    """What makes the tables in place of `schema`."""
 
     def numbers_at(self, scale: int) -> dict[str, int]:
         """Every number, with those that grow at this scale."""
@@ -180,7 +206,8 @@ class Contract:
         """Its data at this scale, with what is run on them `before` a load."""
         values = self.numbers_at(scale)
         schema, seed, rights = (fill_names(self.sql.get(part, ""), values) for part in ("schema", "seed", "rights"))
-        return ContractData(self.id, scale, schema, seed, rights, before)
+        migrations = None if self.migrations is None else self.migrations.fill(values)
+        return ContractData(self.id, scale, schema, seed, rights, before, migrations)
 
     def statement(self, text: str) -> str:
         """A statement as it is written. A text that names a `.sql` file of the folder stands for what that holds.

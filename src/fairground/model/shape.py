@@ -9,7 +9,8 @@ KINDS: Mapping[str, type | tuple[type, ...]] = {
 }  # fmt: skip
 """The words for any value of a kind. A truth value is no number."""
 TABLES = (
-    "equals", "one_of", "slot", "unix_now_within_s", "integer", "number", "text", "optional", "list", "object", "json",
+    "equals", "one_of", "slot", "unix_now_within_s", "integer", "number", "text", "optional", "nullable", "list",
+    "object", "json",
 )  # fmt: skip
 """The keys of a rule that is a table."""
 
@@ -39,7 +40,7 @@ def mistake(rule: object, where: str = "the rule") -> str | None:
             return None if isinstance(value, list | tuple) and value else f"`one_of` of {where} is no list of values"
         case "unix_now_within_s":
             return None if isinstance(value, int | float) else f"`unix_now_within_s` of {where} is no number of seconds"
-        case "optional":
+        case "optional" | "nullable":
             return mistake(value, where)
         case "integer" | "number":
             right = isinstance(value, list | tuple) and len(value) == 2

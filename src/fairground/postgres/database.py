@@ -15,11 +15,11 @@ from typing import Any, Protocol
 import psycopg
 from psycopg import sql
 
-from fairground.host import Child, Meter, Moment
+from fairground.host import Child, Keeper, Meter, Moment
 from fairground.model import ContractError, DatabaseEnded, DatabaseWork, Durability, LabError, foreign
 from fairground.model.cause import DatabaseLifetime
-from fairground.model.contract import ContractData
-from fairground.postgres import commits, role, session, storage, template, traces
+from fairground.model.contract import ContractData, Migrations
+from fairground.postgres import commits, migrations, role, session, storage, template, traces
 from fairground.postgres.activity import waits
 from fairground.postgres.address import DatabaseAddress
 from fairground.postgres.errorlog import ErrorLog
@@ -101,6 +101,10 @@ class Database:
         """The settings that the arm's role gets in its database, since the server's own are others."""
         self.remarks = remarks
         """What is to be said before anything is measured on this server: what stays unknown, for want of a right."""
+        self.keeper: Keeper | None = None
+        """What starts an application's own migrations; None: nobody made this database for a contract that has some."""
+        self._templates = dict[ContractData, str]()
+        """Their names: what migrations read is read once, so that all of a run has the same data."""
         self._tables: list[int] | None = None
         """The contract's tables by their numbers: a table of the same name that a server makes is another one."""
         self._secret = secret or secrets.token_urlsafe(18)
@@ -111,7 +115,7 @@ class Database:
     def arm(self, number: int) -> Database:
         """The database of another arm on the same server; arms count from 1. It holds data once it is `reset`."""
         found = Database(self.admin, self.owner, number, self._errors, self.shared, self._secret)
-        found.settled = self.settled
+        found.settled, found.keeper, found._templates = self.settled, self.keeper, self._templates
         return found
 
     @property
@@ -232,7 +236,9 @@ class Database:
             return self._prepared(data)
 
     def _prepared(self, data: ContractData) -> str:
-        name = template.name_of(data, rights=not self.shared)
+        if data not in self._templates:
+            self._templates[data] = template.name_of(data, rights=not self.shared)
+        name = self._templates[data]
         with self.connect(HOME) as connection:
             if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone():
                 return name
@@ -243,9 +249,13 @@ class Database:
                 role.make_rights(connection)
                 role.admit(connection, None, building)
             with self.connect(building) as there:
-                template.fill(there, data, rights=not self.shared)
+                template.fill(there, data, rights=not self.shared, migrate=lambda one: self._migrate(one, data, building))
             connection.execute(sql.SQL("ALTER DATABASE {} RENAME TO {}").format(sql.Identifier(building), sql.Identifier(name)))
         return name
+
+    def _migrate(self, one: Migrations, data: ContractData, database: str) -> None:
+        assert self.keeper is not None, "a database that is started for a contract has one"
+        migrations.migrate(self.keeper, one, data.contract, self.admin, database)
 
     def reset(self, data: ContractData) -> None:
         """Give this arm a fresh copy of the data, byte for byte, and a fresh role without a limit. Its counters are at zero."""

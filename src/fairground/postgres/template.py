@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import psycopg
 from psycopg.pq import ExecStatus
 
 from fairground.model import LabError, foreign
-from fairground.model.contract import ContractData
+from fairground.model.contract import ContractData, Migrations
+from fairground.postgres import migrations
 
+ANY_TABLE = "SELECT 1 FROM pg_stat_user_tables LIMIT 1"
 ENCODED = " ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C'"
 """The form of an arm's data on each server, whatever the encoding and the collation of its other databases."""
 
@@ -24,11 +26,20 @@ STATEMENT = re.compile(
 
 def name_of(data: ContractData, *, rights: bool) -> str:
     """The name of the template of these data, with or without the rights of servers."""
-    return f"fairground_template_{data.scale}_{data.digest(ENCODED, rights=rights)}"
+    read = () if data.migrations is None else (migrations.digest_of(data.migrations),)
+    return f"fairground_template_{data.scale}_{data.digest(ENCODED, *read, rights=rights)}"
 
 
-def fill(connection: psycopg.Connection[Any], data: ContractData, *, rights: bool) -> None:
-    """Make the tables, the rows and (with `rights`) what servers may do. LabError with file and line where one is refused."""
+def fill(connection: psycopg.Connection[Any], data: ContractData, *, rights: bool, migrate: Callable[[Migrations], None]) -> None:
+    """Make the tables, the rows and (with `rights`) what servers may do. LabError with file and line where one is refused.
+
+    `migrate` carries out the application's own migrations, where it has some.
+    """
+    if data.migrations is not None:
+        migrate(data.migrations)
+        if connection.execute(ANY_TABLE.encode()).fetchone() is None:
+            what = f"`schema.run` of the contract `{data.contract}` ended well and made no table in the database that it was told"
+            raise LabError(what, "see which database it asks: it must be the one of `[schema] environment`")
     for file, text in _files(data, rights=rights):
         if not text.strip():
             continue

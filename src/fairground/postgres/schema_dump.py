@@ -1,0 +1,61 @@
+"""The tables of a database that runs, as SQL by pg_dump, which is told to read no rows. A password goes by its environment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import psycopg
+
+from fairground.host import Keeper, build, server
+from fairground.model import LabError, foreign
+from fairground.model.known import KNOWN
+from fairground.postgres import packages
+
+VARIABLES: Mapping[str, str] = {
+    "host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "password": "PGPASSWORD", "dbname": "PGDATABASE",
+    "sslmode": "PGSSLMODE", "sslrootcert": "PGSSLROOTCERT", "sslcert": "PGSSLCERT", "sslkey": "PGSSLKEY",
+    "channel_binding": "PGCHANNELBINDING", "gssencmode": "PGGSSENCMODE", "passfile": "PGPASSFILE", "options": "PGOPTIONS",
+    "connect_timeout": "PGCONNECT_TIMEOUT", "application_name": "PGAPPNAME", "target_session_attrs": "PGTARGETSESSIONATTRS",
+}  # fmt: skip
+"""What a URL may say, and the variable that tells a program of PostgreSQL the same."""
+ARGUMENTS = (
+    "--schema-only", "--no-owner", "--no-privileges", "--no-publications", "--no-subscriptions", "--no-security-labels",
+    "--no-tablespaces", "--no-password",
+)  # fmt: skip
+DUMPS_S = 300.0
+OF_A_SESSION = re.compile(r"^(\\|SET (?!check_function_bodies)|SELECT pg_catalog\.set_config\('search_path')")
+"""Lines for psql, or for the session that reads the dump: others follow it here, and rely on what a session has."""
+
+
+def dump_schema(keeper: Keeper, url: str, folder: Path) -> str:
+    """The tables, functions and types of the database at a URL. `folder`: where the dump may lie meanwhile."""
+    try:
+        said = psycopg.conninfo.conninfo_to_dict(url)
+    except psycopg.ProgrammingError:  # its words hold pieces of what it read
+        raise LabError("`--database` is not a connection URL", "postgresql://USER:PASSWORD@HOST:PORT/NAME") from None
+    KNOWN.remember(str(said.get("password") or ""))
+    if other := sorted(set(said) - set(VARIABLES)):
+        raise LabError(f"`--database` says `{other[0]}`, which the lab does not pass on", "leave it out of the URL")
+    told = {VARIABLES[name]: str(value) for name, value in said.items()}
+    own = {name: keeper.environ[name] for name in ("PGPASSWORD",) if name in keeper.environ}
+    file = folder / "schema.sql"
+    words = (str(packages.own() / "pg_dump"), *ARGUMENTS, f"--file={file}")
+    env = {**server.bare_environment(keeper.environ), **own, **told}
+    code, output = build.BuildCommand(keeper, words, folder, env=env).end(DUMPS_S)
+    if code != 0:
+        lines = [line for line in output.splitlines() if line.strip()] or ["it said nothing"]
+        why = (
+            f"took longer than {DUMPS_S:.0f} s"
+            if code is None
+            else KNOWN.scrub(foreign.line(lines[0], foreign.SENTENCE_CHARACTERS))
+        )
+        raise LabError(f"the schema cannot be read from the given database: {why}", "its user must be able to read all tables")
+    return _for_a_contract(file.read_text(encoding="utf-8"))
+
+
+def _for_a_contract(dump: str) -> str:
+    """The dump without what is about its own session."""
+    lines = [line for line in dump.splitlines() if not OF_A_SESSION.match(line)]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join([*lines, ""]))

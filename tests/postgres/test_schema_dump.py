@@ -1,0 +1,68 @@
+"""The schema of a running database as a contract has it: tables and functions, no row, and nothing of the password."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from fairground.host import Keeper
+from fairground.model import LabError
+from fairground.model.contract import ContractData
+from fairground.postgres import Database
+from fairground.postgres.schema_dump import dump_schema
+
+TABLES = """
+CREATE SCHEMA shop;
+CREATE TABLE shop.item (id serial PRIMARY KEY, name text NOT NULL);
+CREATE TABLE person (id bigint PRIMARY KEY, item integer REFERENCES shop.item);
+CREATE FUNCTION many() RETURNS bigint LANGUAGE sql AS $$ SELECT count(*) FROM public.person $$;
+INSERT INTO shop.item (name) VALUES ('a-row-that-nobody-takes');
+"""
+
+
+@pytest.mark.live
+def test_tables_are_taken_and_no_row(database: Database, keeper: Keeper, tmp_path: Path) -> None:
+    """The dump makes the same tables as a contract's schema, after which its seed finds them by their names."""
+    arm = database.arm(83)
+    arm.make_empty()
+    with arm.connect() as connection:
+        connection.execute(TABLES.encode())
+    text = dump_schema(keeper, arm.admin.url(arm.name), tmp_path)
+    assert "CREATE TABLE shop.item" in text and "a-row-that-nobody-takes" not in text
+    assert arm.admin.password not in text and "\n\\" not in text and "search_path" not in text
+    arm.reset(ContractData("shop", 1, text, "INSERT INTO person VALUES (1, NULL);", ""))
+    assert arm.query("SELECT many(), (SELECT count(*) FROM shop.item)") == [(1, 0)]
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("fairground_none", ""), 'database "fairground_none" does not exist'),
+        (("", "?service=mine"), "`--database` says `service`"),
+    ],
+)
+def test_a_database_that_cannot_be_read_is_one_sentence(
+    database: Database, keeper: Keeper, tmp_path: Path, change: tuple[str, str], words: str
+) -> None:
+    """In the words of who refuses it, without the password."""
+    with pytest.raises(LabError) as caught:
+        dump_schema(keeper, database.admin.url(change[0] or "postgres") + change[1], tmp_path)
+    assert words in caught.value.message and database.admin.password not in caught.value.message
+
+
+@pytest.mark.live
+def test_what_is_no_url_is_said(keeper: Keeper, tmp_path: Path) -> None:
+    """Without a piece of it, which may be the password."""
+    with pytest.raises(LabError, match="^`--database` is not a connection URL$"):
+        dump_schema(keeper, "postgresql:/secret word", tmp_path)
+
+
+def test_every_word_of_a_url_is_one_of_libpq() -> None:
+    """None of them is misspelt: libpq knows each."""
+    from fairground.postgres.schema_dump import VARIABLES
+
+    known = {one.keyword.decode(): (one.envvar or b"").decode() for one in psycopg.pq.Conninfo.get_defaults()}
+    assert {name: known[name] for name in VARIABLES} == dict(VARIABLES)
