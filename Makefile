@@ -1,5 +1,5 @@
 # One short name for each habit; .ci/run calls the same names.
-.PHONY: setup demo audit reference test test-all test-fast lint lint-python lint-engine format golden lock replications bench-engine bench-memory bench-compare calibrate bench-design bench-bias bench-limits bench-reasons bench-tuning bench-awake bench-fleet bench-kills bench-cuts bench-equals bench-flood bench-page pictures docs
+.PHONY: setup demo audit reference test test-all test-fast lint lint-python lint-engine format golden lock replications bench-engine bench-memory bench-compare calibrate bench-design bench-bias bench-limits bench-reasons bench-tuning bench-awake bench-fleet bench-kills bench-cuts bench-equals bench-flood bench-page bench-repeats stale pictures docs
 
 PYTHON := .venv/bin/python
 DEV := .venv/dev.sum
@@ -50,6 +50,10 @@ bench-engine: setup              ## what the load engine costs, beside other gen
 
 replications: setup              ## the five published benchmarks, their quick profiles, into docs/replications.md: about an hour
 	./fairground replicate all --quiet --markdown docs/replications.md
+	$(PYTHON) bench/stale.py --measured docs/replications.md
+
+stale: setup                     ## write at the top of each page of numbers what it is of, and whether that has changed since
+	$(PYTHON) bench/stale.py
 
 bench-memory: setup              ## how much memory the load engine needs: measures, asserts nothing
 	$(PYTHON) bench/memory.py
@@ -86,6 +90,9 @@ bench-flood: setup               ## what a flood of requests to `serve` does to 
 
 bench-page: setup                ## size, first paint and keys of the page of a whole lab, into docs/evidence.md: measures no server, a minute
 	$(PYTHON) bench/page.py --write docs/evidence.md
+
+bench-repeats: setup             ## how often two simulated runs give a claim the same verdict, into docs/evidence.md: measures nothing, three minutes
+	$(PYTHON) bench/repeats.py --pairs 60 --write docs/evidence.md
 
 bench-fleet: setup               ## how made-up hosts share a plan out, and what that costs the lab: measures no server, about a minute
 	$(PYTHON) bench/fleets.py

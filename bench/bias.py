@@ -38,7 +38,7 @@ STACKS = (
     "go-nethttp:documented",
     "node-fastify:documented",
     "python-fastapi:documented",
-    "rust-actix:documented",
+    "rust-actix:documented-deadpool",
     "java-webflux:documented",
     "cpp-epoll:libpq",
 )

@@ -18,6 +18,7 @@ import time
 from typing import Any
 
 import frame
+import stale
 from fairground.inputs import numbers
 
 ABOUT = """\
@@ -27,10 +28,14 @@ ABOUT = """\
 `compare` does. The documented one is written as its framework's documentation shows; what the tuned one adds stands below the
 tables. A tuning is rarely alone, so a row says what all of a variant's tunings buy together. In parentheses stands the 95 %
 interval. **Bold** is what `compare` called a difference; `=` is equivalent, `?` is inconclusive, – was not measured.
-Fewer than five starts are inconclusive, whatever their interval is: servers that start slowly had too little time.
+*Not called*: the interval lies beside no change, and `compare` calls no difference: it rests on fewer than five starts, or is not
+sure enough for two quantities at once.
+*Too wide*: the ends of the interval are more than a factor of four apart, and nothing is found.
 """
 WORKLOADS = ("ping", "db-ping", "users", "tx")
 QUANTITIES = {"server CPU": "Server CPU per good answer: less is better", "goodput": "Goodput: more is better"}
+WIDE = 4.0
+"""An interval whose ends are so many times each other finds nothing."""
 MARKS = {"equivalent": "=", "inconclusive": "?"}
 Row = dict[str, Any]
 Pair = tuple[str, str]
@@ -62,7 +67,9 @@ def main() -> None:
         rows.append({"lab": lab, "on": here, "pair": pair, "workload": workload, "budget": options.each, "lines": lines})
         frame.tell(f"{pair[1]} {workload}: {cell(rows[-1], 'server CPU')} CPU, {cell(rows[-1], 'goodput')} goodput")
         frame.append_rows(options.keep, rows[-1:])
-    frame.publish(page(stacks, rows) + "\n", options.write)
+    text = page(stacks, rows) + "\n"
+    head = stale.PageHead.of(options.write.read_text(encoding="utf-8")) if options.write and options.write.exists() else None
+    frame.publish(text if head is None else stale.headed(text, head), options.write)
 
 
 def listed() -> list[Row]:
@@ -74,11 +81,12 @@ def listed() -> list[Row]:
 
 def pairs(stacks: list[Row]) -> list[Pair]:
     """Each tuned variant behind the documented one that is nearest to it; a server without one has no pair."""
-    documented = {stack["id"] for stack in stacks if stack["approach"] == "documented"}
+    documented = [stack["id"] for stack in stacks if stack["approach"] == "documented"]
     found = []
     for stack in stacks:
         server, _, variant = stack["id"].partition(":")
-        near = [one for one in (f"{server}:documented-{variant}", f"{server}:documented") if one in documented]
+        own = [one for one in documented if one.startswith(f"{server}:")]
+        near = [one for one in (f"{server}:documented-{variant}", f"{server}:documented", *own) if one in own]
         if stack["approach"] == "tuned" and near:
             found.append((near[0], stack["id"]))
     return found
@@ -153,8 +161,12 @@ def cell(row: Row | None, quantity: str) -> str:
         return "–"
     if line["change"] is None:
         return "no interval"
+    if 1 + line["change_high"] > WIDE * (1 + line["change_low"]):
+        return "too wide"
     amount = f"{line['change']:+.1%} ({line['change_low']:+.1%} to {line['change_high']:+.1%})"
     mark = MARKS.get(line["verdict"])
+    if line["verdict"] == "inconclusive" and not line["change_low"] <= 0 <= line["change_high"]:
+        mark = "not called"
     return f"**{amount}**" if mark is None else f"{amount} {mark}"
 
 

@@ -17,15 +17,14 @@ from datetime import UTC, datetime
 import frame
 from fairground import records
 from fairground.claims import judgement
-from fairground.claims.judgement import ClaimJudgement, ClaimVerdict
+from fairground.claims.verdict import ClaimJudgement, ClaimVerdict, VerdictGrade
 from fairground.lab import replicate, splice
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.lab.replicate import ReplicationAsked
 from fairground.model import LabError
 
-DECIDED = (ClaimVerdict.HOLDS, ClaimVerdict.FAILS, ClaimVerdict.TIE)
-MEASURED = (*DECIDED, ClaimVerdict.INCONCLUSIVE)
+MEASURED = (ClaimVerdict.HOLDS, ClaimVerdict.FAILS, ClaimVerdict.TIE, ClaimVerdict.INCONCLUSIVE)
 
 
 @dataclass(frozen=True)
@@ -49,12 +48,18 @@ class Twice:
     @property
     def decided(self) -> list[tuple[ClaimJudgement, ClaimJudgement]]:
         """Those that at least one of the runs decided."""
-        return [both for both in self.claims if any(one.verdict in DECIDED for one in both)]
+        return [both for both in self.claims if any(one.verdict.decided for one in both)]
 
     @property
     def differing(self) -> list[tuple[ClaimJudgement, ClaimJudgement]]:
         """Those of the decided ones whose two verdicts are not the same."""
         return [(one, other) for one, other in self.decided if one.verdict != other.verdict]
+
+    @property
+    def clear(self) -> list[bool]:
+        """For each verdict that one run is clear about, whether the other has it, too."""
+        both = [(one, other) for pair in self.claims for one, other in (pair, pair[::-1])]
+        return [one.verdict is other.verdict for one, other in both if one.grade is VerdictGrade.CLEAR]
 
     @property
     def opposite(self) -> list[tuple[ClaimJudgement, ClaimJudgement]]:
@@ -106,8 +111,10 @@ def table(found: Sequence[Twice]) -> Iterator[str]:
     yield ""
     yield "Each suite was measured twice. Claims that published numbers alone decide are left out."
     yield ""
-    yield "| suite | measured, UTC | tested by one run alone | by both | decided by either | the same verdict | opposite |"
-    yield "|--|--|--:|--:|--:|--:|--:|"
+    heads = ("suite", "measured, UTC", "tested by one run alone", "by both", "decided by either", "the same verdict", "opposite",
+             "clear", "found again")  # fmt: skip
+    yield f"| {' | '.join(heads)} |"
+    yield "|--|--|--:|--:|--:|--:|--:|--:|--:|"
     for one in found:
         yield _row(one.suite, " and ".join(one.began), [one])
     yield _row("all", "", found)
@@ -126,7 +133,9 @@ def _row(name: str, when: str, some: Sequence[Twice]) -> str:
         for lists in zip(*((one.claims, one.decided, one.differing, one.opposite) for one in some), strict=True)
     )
     share = f"{decided - differing} ({(decided - differing) / decided:.1%})" if decided else "–"
-    return f"| {name} | {when} | {sum(one.alone for one in some)} | {tested} | {decided} | {share} | {opposite} |"
+    clear = [found for one in some for found in one.clear]
+    again = f"{len(clear)} | {sum(clear) / len(clear):.1%}" if clear else "0 | –"
+    return f"| {name} | {when} | {sum(one.alone for one in some)} | {tested} | {decided} | {share} | {opposite} | {again} |"
 
 
 def _said(one: ClaimJudgement) -> str:

@@ -85,3 +85,54 @@ def test_a_server_tells_its_choices_in_short_sentences(server: str) -> None:
 def test_the_example_is_told_in_short_sentences(name: str) -> None:
     """Who begins with an application of his own reads the example's."""
     assert long_sentences((EXAMPLE / name).read_text(encoding="utf-8")) == []
+
+
+MEASURED = ("replications", "matrix", "distance", "transfer", "tuning", "faults", "evidence")
+"""Pages that are written from records."""
+OF_THEM = re.compile(rf"\(docs/(?P<page>{'|'.join(MEASURED)})\.md(?:#[\w-]*)?\)")
+NUMBER = re.compile(r"(?<![\w.,/-])\d+(?:,\d{3})*(?:\.\d+)?(?![\w.]*\w)")
+
+
+def numbers_elsewhere(markdown: str, pages: dict[str, str]) -> list[tuple[str, str]]:
+    """Numbers in sentences that lead to a page of measurements, and that this page does not have; each with its sentence."""
+    found = []
+    for block in (*prose(markdown), *re.findall(r"^\|.*\|$", markdown, re.MULTILINE)):
+        for sentence in re.split(r"(?<=[.!?;])\s+(?!\d)", block):
+            linked = [pages[one["page"]] for one in OF_THEM.finditer(sentence)]
+            plain = re.sub(r"\]\([^)]*\)|`[^`]*`", " ", sentence)
+            if linked:
+                found += [
+                    (number, sentence) for number in NUMBER.findall(plain) if not any(_has(page, number) for page in linked)
+                ]
+    return found
+
+
+def _has(page: str, number: str) -> bool:
+    return re.search(rf"(?<![\d.,]){re.escape(number)}(?![\d]|[.,]\d)", page) is not None
+
+
+def test_numbers_that_a_page_does_not_have_are_seen() -> None:
+    """A number of the page is found as it stands; a part of a longer one is none, nor is a number without a page."""
+    pages = {"matrix": "| 60.8 | 1,210 |"}
+    link = "([there](docs/matrix.md))"
+    assert numbers_elsewhere(f"It was 60.8 times {link}. It is 12 of 13.", pages) == []
+    assert [number for number, _ in numbers_elsewhere(f"It was 67 {link}, or 210, or 60.", pages)] == ["67", "210", "60"]
+
+
+@pytest.mark.parametrize("name", ["README.md", "METHODOLOGY.md"])
+def test_numbers_in_prose_are_those_of_the_page_that_they_lead_to(name: str) -> None:
+    """Where a sentence links to a page of measurements, each of its numbers stands there."""
+    pages = {one: (ROOT / "docs" / f"{one}.md").read_text(encoding="utf-8") for one in MEASURED}
+    assert numbers_elsewhere((ROOT / name).read_text(encoding="utf-8"), pages) == []
+
+
+APART = re.compile(r"(?<![\d.,])(\d[\d,]*(?:\.\d+)?)(?:–| to )(\d[\d,]*(?:\.\d+)?) ?×?(?=[,)])")
+
+
+@pytest.mark.parametrize("name", ["transfer", "tuning", "distance"])
+def test_no_interval_of_hundreds_of_times_is_printed_as_a_finding(name: str) -> None:
+    """An interval of a ratio whose ends are more than ten times each other finds nothing, and is not printed."""
+    text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    ends = [(float(low.replace(",", "")), float(high.replace(",", ""))) for low, high in APART.findall(text) if "CI" in text]
+    assert [(low, high) for low, high in ends if low and high > 10 * low] == []
+    assert not re.search(r"\+\d,\d{3}(?:\.\d)?%", text)

@@ -15,7 +15,8 @@ if [ "$(id -u)" = 0 ]; then
     user="user nobody $(id -gn nobody);"
 fi
 
-sed -e "s|@USER@|$user|" -e "s|@DIR@|$dir|" -e "s|@HOST@|$HOST|" -e "s|@PORT@|$PORT|" -e "s|@WORKERS@|$WORKERS|" \
+sed -e "s|@USER@|$user|" -e "s|@DIR@|$dir|" -e "s|@HOST@|$HOST|" -e "s|@PORT@|$PORT|" -e "s|@WORKERS@|${NGINX_PROCESSES:-$WORKERS}|" \
+    -e "s|@REQUESTS@|${NGINX_REQUESTS:-2147483647}|" \
     nginx.conf.template >"$dir/nginx.conf"
 ulimit -n "$(ulimit -H -n)"
 exec nginx -e stderr -p "$dir" -c "$dir/nginx.conf"

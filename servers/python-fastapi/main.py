@@ -27,9 +27,7 @@ RETRY_S = 0.2
 STOP_S = 2
 COLUMNS = ("account_id", "name", "email", "plan", "currency", "balance_cents", "active", "created_at", "region", "note")
 PACKAGES = ("fastapi", "uvicorn", "uvloop", "httptools", "orjson", "asyncpg", "psycopg", "psycopg-pool")
-# The variant `plain` is what uvicorn's workers are without its extras: no TCP_NODELAY, so that head and body wait for each other.
-PLAIN = os.environ.get("EVENT_LOOP") == "asyncio"
-SERVER = {"http": "h11" if PLAIN else "httptools", "ws": "none", "lifespan": "off", "log_level": "error", "access_log": False}
+SERVER = {"http": "httptools", "ws": "none", "lifespan": "off", "log_level": "error", "access_log": False}
 SERVER |= {"server_header": False, "proxy_headers": False, "timeout_keep_alive": 3600, "timeout_graceful_shutdown": STOP_S}
 
 
@@ -80,7 +78,7 @@ def run_worker(pool_size: int, listening: MutableSequence[int], index: int) -> N
     # uvicorn raises the signal again once it has finished what it could; what still hangs then ends with the process.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: os._exit(0))
-    (asyncio if PLAIN else uvloop).run(serve(pool_size, listening, index))
+    uvloop.run(serve(pool_size, listening, index))
 
 
 async def serve(pool_size: int, listening: MutableSequence[int], index: int) -> None:

@@ -2,7 +2,7 @@
 
 use std::{env, fs, process::Command};
 
-const CRATES: [&str; 4] = ["axum", "hyper", "tokio", "sqlx"];
+const CRATES: [&str; 6] = ["axum", "hyper", "tokio", "sqlx", "tokio-postgres", "deadpool-postgres"];
 
 fn main() {
     let compiler = Command::new(env::var_os("RUSTC").unwrap()).arg("--version").output().unwrap();

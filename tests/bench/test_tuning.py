@@ -28,6 +28,8 @@ STACKS = [
     stack("three:loop", "engine"),
     stack("three:a", "tuned", "a flag"),
 ]
+NAMED = [stack("four:documented-6", "documented"), stack("four:a", "tuned", "a flag")]
+"""A server whose documented variant says a version of its framework."""
 
 
 def row(tuned: str, workload: str, change: float | None, verdict: str) -> dict[str, Any]:
@@ -51,10 +53,11 @@ def row(tuned: str, workload: str, change: float | None, verdict: str) -> dict[s
 
 def test_a_variant_is_held_against_the_documented_one_of_its_name() -> None:
     """Tuned variants alone have a pair, and only where their server has a documented one."""
-    assert TUNING.pairs(STACKS) == [
+    assert TUNING.pairs([*STACKS, *NAMED]) == [
         ("one:documented", "one:a"),
         ("one:documented-b", "one:b"),
         ("three:documented", "three:a"),
+        ("four:documented-6", "four:a"),
     ]
 
 
@@ -89,6 +92,14 @@ def test_a_row_tells_the_gains_and_what_was_called() -> None:
     assert "| `one:a` | `documented` | **-20.0% (-21.0% to -19.0%)** | – | +0.0% (-1.0% to +1.0%) = | no interval |" in text
     assert "- `one:a`: a flag; an allocator." in text
     assert "one:b" not in text and text.endswith("at most 1m, on A CPU, 2 cores.")
+
+
+def test_what_an_interval_says_and_nobody_called_is_told_so() -> None:
+    """A row whose interval lies beside no change says why it is not bold, and one of ends that are far apart finds nothing."""
+    line = {"change": -0.5, "change_low": -0.6, "change_high": -0.4, "verdict": "inconclusive"}
+    assert TUNING.cell({"lines": {"goodput": line}}, "goodput") == "-50.0% (-60.0% to -40.0%) not called"
+    wide = line | {"change_low": -0.9, "change_high": 1.4}
+    assert TUNING.cell({"lines": {"goodput": wide}}, "goodput") == "too wide"
 
 
 def test_a_call_begins_what_fits_into_its_budget() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from builders.bench import bench
 from cli.command import stored
-from fairground.claims.judgement import ClaimJudgement, ClaimVerdict
+from fairground.claims.verdict import ClaimJudgement, ClaimVerdict, VerdictGrade
 from fairground.lab import replicate
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
@@ -52,7 +52,7 @@ def test_what_neither_decides_is_not_counted() -> None:
         (PAPER, PAPER),
     )
     lines = list(VERDICTS.table([found]))
-    assert "| users | 2026-01-01 10:00 and 2026-01-01 12:00 | 2 | 5 | 4 | 1 (25.0%) | 1 |" in lines
+    assert "| users | 2026-01-01 10:00 and 2026-01-01 12:00 | 2 | 5 | 4 | 1 (25.0%) | 1 | 0 | – |" in lines
     differing = [line.split("|")[2].strip() for line in lines[lines.index("| suite | claim | first | second |") + 2 :]]
     assert differing == ["c1", "c2", "c3"]
     assert lines[-1] == "| users | c3 | does not hold: 1.2 (1.1 to 1.3) | holds: 1.2 (1.1 to 1.3) |"
@@ -61,12 +61,21 @@ def test_what_neither_decides_is_not_counted() -> None:
 def test_all_suites_are_added_up() -> None:
     """Where everything repeats, no claim is listed."""
     lines = list(VERDICTS.table([twice((HOLDS, HOLDS)), twice((FAILS, FAILS), (OPEN, OPEN))]))
-    assert lines[-1] == "| all |  | 0 | 3 | 2 | 2 (100.0%) | 0 |"
+    assert lines[-1] == "| all |  | 0 | 3 | 2 | 2 (100.0%) | 0 | 0 | – |"
 
 
 def test_a_suite_that_decides_nothing_has_no_share() -> None:
     """There is nothing that could repeat."""
-    assert list(VERDICTS.table([twice((OPEN, OPEN))]))[-1] == "| all |  | 0 | 1 | 0 | – | 0 |"
+    assert list(VERDICTS.table([twice((OPEN, OPEN))]))[-1] == "| all |  | 0 | 1 | 0 | – | 0 | 0 | – |"
+
+
+def test_what_is_clear_is_found_again_by_any_grade() -> None:
+    """A verdict that one run is clear about counts once for each run that is; the other may be leaning."""
+    sure, leaning = (replace(judged("c0", HOLDS), grade=grade) for grade in VerdictGrade)
+    other = [replace(judged("c1", FAILS), grade=VerdictGrade.CLEAR), judged("c1", OPEN)]
+    found = VERDICTS.Twice.of("users", ("then", "later"), [sure, other[0]], [leaning, other[1]])
+    assert found.clear == [True, False]
+    assert list(VERDICTS.table([found]))[6].endswith("| 2 | 50.0% |")
 
 
 @pytest.mark.parametrize("words", ["users", "users=one", "=one,two", "users=,two"])

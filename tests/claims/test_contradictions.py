@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
@@ -12,10 +12,11 @@ import pytest
 
 from builders.contracts import CONTRACTS, SEEDS
 from builders.paths import ROOT
-from fairground.claims import judgement, statement, tables
-from fairground.claims.judgement import SAME, ClaimJudgement, ClaimVerdict
+from fairground.claims import judgement, statement, tables, windows
 from fairground.claims.statement import Statement, Term
+from fairground.claims.sureness import SAME
 from fairground.claims.tables import TableReading
+from fairground.claims.verdict import ClaimJudgement, ClaimVerdict
 from fairground.inputs import manifest, workload_files
 from fairground.model import Claim, Suite, Trial, Verdict
 from fairground.run import plan
@@ -63,7 +64,15 @@ def sides(one: Statement, known: Mapping[tuple[str, str, frozenset[str]], float]
     if any(value is None for value in found.values()):
         return None
     numbers = {term: {0: value} for term, value in found.items() if value is not None}
-    return judgement._product(one.left, numbers, 0), judgement._product(one.right, numbers, 0)
+    return windows.product(one.left, numbers, 0), windows.product(one.right, numbers, 0)
+
+
+def against_each(one: Statement, known: Collection[str]) -> list[Statement]:
+    """The statement against each stack of the tables that its pattern means."""
+    if not one.pattern:
+        return [one]
+    rivals = {stack for stack in known if fnmatchcase(stack, one.pattern)} - {term.words[0] for term in one.terms}
+    return [statement.with_stacks(one, {one.pattern: name}) for name in sorted(rivals)]
 
 
 def is_so(one: Statement, left: float, right: float) -> bool:
@@ -79,14 +88,10 @@ def told(judged: Sequence[ClaimJudgement], readings: Sequence[TableReading]) -> 
     for one in judged:
         if one.claim.test is None or one.verdict not in (ClaimVerdict.HOLDS, ClaimVerdict.FAILS):
             continue
-        parsed = statement.parse(one.claim.test)
-        if parsed.kind != "ratio":
+        parts = statement.parse_all(one.claim.test)
+        if any(part.kind != "ratio" for part in parts):
             continue
-        named = {term.words[0] for term in parsed.terms}
-        rivals = {stack for _, stack, _ in known if fnmatchcase(stack, parsed.pattern)} - named
-        against = (
-            [statement.with_stacks(parsed, {parsed.pattern: name}) for name in sorted(rivals)] if parsed.pattern else [parsed]
-        )
+        against = [each for part in parts for each in against_each(part, {stack for _, stack, _ in known})]
         said = [is_so(each, *both) for each in against if (both := sides(each, known)) is not None]
         if said and (one.verdict is ClaimVerdict.HOLDS or len(said) == len(against) == 1):
             yield one, all(said) == (one.verdict is ClaimVerdict.HOLDS)
@@ -132,14 +137,14 @@ def rate(trials: Sequence[Trial], stack: str) -> float:
 def test_superlatives_are_held_against_all(name: str) -> None:
     """What is published as the fastest or slowest is not tested against one rival alone, nor decided by what was not run."""
     suite = manifest.load_suite(ROOT / "suites" / f"{name}.toml")
-    parsed = {one.id: statement.parse(one.test) for one in suite.claims if one.test}
+    parsed = {one.id: statement.parse_all(one.test) for one in suite.claims if one.test}
     stood_in = set(suite.nearest.values()) - {stack for table in suite.tables for stack in table.values}
-    against_all = {term.words[0] for one in parsed.values() if one.pattern for term in one.terms}
+    against_all = {term.words[0] for parts in parsed.values() for one in parts if one.pattern for term in one.terms}
     for claim in suite.claims:
         if claim.id in parsed and SUPERLATIVE.search(claim.says):
-            assert stacks(parsed[claim.id].terms) & against_all, claim.id
+            assert stacks([term for one in parsed[claim.id] for term in one.terms]) & against_all, claim.id
         if claim.id in parsed and not claim.says.startswith("(our"):
-            assert not stacks(parsed[claim.id].terms) & stood_in, claim.id
+            assert not stacks([term for one in parsed[claim.id] for term in one.terms]) & stood_in, claim.id
 
 
 def stacks(terms: Sequence[Term]) -> set[str]:

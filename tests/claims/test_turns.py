@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from builders.claims import trial, verdict_of
-from fairground.claims.judgement import ClaimVerdict
+from fairground.claims.verdict import ClaimVerdict
 from fairground.model import Load, Trial
 from fairground.model.window import WindowTally
 

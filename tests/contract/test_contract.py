@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.contracts import CASES, SEEDS
+from builders.contracts import CASES, EVERY_WORKLOAD, SEEDS
 from fairground import contract, postgres
 from fairground.contract import procedures, rules
 from fairground.contract.case import CaseKind, Expect, Request
@@ -109,6 +109,21 @@ def judged(body: bytes, expect: Expect, kind: str = "application/json; charset=u
 
 
 MANY, ONE = "SELECT many", "SELECT one"
+
+
+@pytest.mark.parametrize("charset", ["", "; charset=utf-8", ";charset=utf-8", ";charset=UTF-8"])
+def test_json_is_json_with_or_without_its_charset(charset: str) -> None:
+    """RFC 8259 knows no charset, and frameworks write it in several ways; each workload of the contract takes all of them."""
+    kind = f"application/json{charset}"
+    assert judged(b'{"id":1,"name":"Ann","active":true}', Expect((200,), body={"json": {"sql": ONE}}), kind) is None
+    own = [one for one in EVERY_WORKLOAD if one.contract.id == SEEDS.id]
+    assert own and all(kind in (one.expect.content_type or ()) for one in own)
+    other = "application/json; charset=latin-1"
+    assert "content-type" in (
+        judged(b'{"id":1,"name":"Ann","active":true}', Expect((200,), body={"json": {"sql": ONE}}), other) or ""
+    )
+
+
 BODIES = [
     (b'[{"active":true,"name":"Ann","id":1}]', MANY, None),
     (b'{"id":1,"name":"A\\u006en","active":true}', ONE, None),

@@ -40,9 +40,12 @@ def test_every_claim_means_one_planned_cell(path: Path, profile: str) -> None:
     trials = planned(suite)
     assert suite.source and suite.claims and suite.tables
     for claim in suite.claims:
-        for term in statement.parse(claim.test).terms if claim.test else ():
+        for term in [term for one in statement.parse_all(claim.test) for term in one.terms] if claim.test else ():
             if "*" not in term.words[0]:
                 assert cells.cell_of(term, suite, trials), claim.id
+    for step in suite.steps:
+        for text in (step.without, step.through):
+            assert cells.cell_of(Term("cpu", tuple(text.split())), suite, trials), step.what
     for table in suite.tables if profile == "full" else ():
         for stack in table.values if table.metric else ():
             words = (suite.nearest.get(stack, stack), *table.marks.split(), *table.also.get(stack, "").split())

@@ -21,6 +21,7 @@ from fairground.lab.preparation import Inputs
 from fairground.lab.replicate import ReplicationAsked
 from fairground.model import LabError, Suite
 from report.fixture import one_block
+from report.subjects import replicated
 
 FIVE = ["apostol", "lookup", "pgbench-tx", "transfer", "users"]
 ABSENT = "lookup"
@@ -85,7 +86,14 @@ def test_a_run_of_no_suite_is_refused(inputs: Inputs, asked: ReplicationAsked) -
     with pytest.raises(LabError, match="is of none of the suites apostol, lookup"):
         list(use_case.replicate_all(inputs, replace(asked, resume="latest")))
     with pytest.raises(LabError, match="`--run` judges the run of one suite, and `all` names several"):
-        list(use_case.replicate_all(inputs, replace(asked, of_run="latest")))
+        list(use_case.replicate_all(inputs, replace(asked, of_runs=("latest",))))
+
+
+def test_the_claims_plot_stands_beside_the_markdown(tmp_path: Path) -> None:
+    """It is a picture of its own there, since Markdown holds none."""
+    use_case._draw(replicated(), tmp_path / "pictures")
+    drawn = (tmp_path / "pictures" / "claims-fable.svg").read_text()
+    assert drawn.startswith('<svg xmlns="http://www.w3.org/2000/svg"') and "aspen-first" in drawn
 
 
 def test_what_fails_otherwise_ends_it(inputs: Inputs, asked: ReplicationAsked, monkeypatch: pytest.MonkeyPatch) -> None:

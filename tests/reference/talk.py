@@ -129,7 +129,11 @@ class Talk:
     def _bytes(self, method: str, version: str, status: int, content: bytes, closes: bool) -> bytes:
         faults = self._faults
         kind = (
-            "application/json" if "no-charset" in faults else "text/plain" if "plain-errors" in faults and status >= 400 else JSON
+            "application/json; charset=latin-1"
+            if "other-charset" in faults
+            else "text/plain"
+            if "plain-errors" in faults and status >= 400
+            else JSON
         )
         lines = [f"HTTP/1.1 {status} Whatever", f"content-type: {kind}"]
         chunked = "chunks-for-all" in faults and status != 204

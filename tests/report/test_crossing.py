@@ -71,6 +71,18 @@ def test_the_same_in_order_is_the_price_of_the_order() -> None:
     assert "It loses 83 % of that" in said
 
 
+def test_an_interval_of_thousands_is_no_finding() -> None:
+    """Two blocks that disagree say what order gives in no number, neither in the words nor in the table."""
+    one = only(run())
+    assert one.gain is not None
+    wide = replace(one)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(crossing.Crossing, "gain", replace(one.gain, low=0.0119, high=3730.0, count=2))
+        said = " ".join(crossing.sentences(wide))
+        assert "What order gives is not known: the interval's ends are 313,000 times each other (2 blocks)." in said
+        assert "× as much" not in said and "It loses" not in said and crossing.cells(wide)[-1] == "–"
+
+
 @pytest.mark.parametrize(("text", "seconds"), [("", 1.0), ("1s", 1.0), ("200ms", 0.2), ("200", 0.2), ("2min", 120.0)])
 def test_the_timeout_is_the_runs_own(text: str, seconds: float) -> None:
     """A run whose PostgreSQL looks sooner loses less to each deadlock."""

@@ -10,17 +10,19 @@ from builders.trials import CELL
 from fairground.model import Finding, PathWire, Severity, Topology
 from fairground.report.boards import Board
 from fairground.report.run import distances
+from fairground.stats.intervals import Interval
 from report import fixture
 
 NEAR, FAR = None, PathWire(database_ms=5.0)
 
 
-def board(rates: dict[tuple[str, int, PathWire | None], float], workload: str = "tx") -> Board:
-    """Rows of one workload: stack, pool and distance → goodput."""
+def board(rates: dict[tuple[str, int, PathWire | None], float], workload: str = "tx", error: float | None = 0.05) -> Board:
+    """Rows of one workload: stack, pool and distance → goodput, known to so large a share; None: one block."""
     rows = [
         SimpleNamespace(
             cell=replace(CELL, stack=stack, settings=replace(CELL.settings, pool_size=pool), topology=Topology(wire=wire)),
             middle=rate,
+            interval=None if error is None else Interval(rate, rate * (1 - error), rate * (1 + error), 3, 0.95),
         )
         for (stack, pool, wire), rate in rates.items()
     ]
@@ -49,11 +51,23 @@ def test_what_it_says() -> None:
     (found,) = distances.distances([board(RATES)])
     assert list(distances.sentences(found)) == [
         "The fastest stack over the slowest, each with its best pool: 1.47 × beside the database, 1.32 × at 5 ms.",
-        "Pairs of stacks at 5 ms: 1 the other way round than beside the database, 0 in the same order, and 2 of which neither is a"
-        " tenth faster in one of both places.",
+        "Pairs of stacks at 5 ms: 1 the other way round than beside the database, 0 in the same order, and 2 whose intervals overlap"
+        " in one of both places.",
         "The best pool beside the database: 5 for 2, 25 for 1.",
         "The best pool at 5 ms: 25 for 3.",
     ]
+
+
+def test_one_block_draws_no_conclusion() -> None:
+    """Without intervals there are numbers, and neither an order nor a best pool; where intervals overlap no pool is the best."""
+    (found,) = distances.distances([board(RATES, error=None)])
+    assert list(distances.sentences(found)) == [
+        "One block: no number here has an interval, so neither an order of the stacks nor a best pool is told."
+    ]
+    text = distances.markdown(fixture.run(), [board(RATES, error=None)])
+    assert text is not None and "**" not in text
+    (wide,) = distances.distances([board(RATES, error=0.2)])
+    assert wide.pool_of(NEAR) == {None: 2, 5: 1} and wide.pool_of(FAR) == {25: 3}
 
 
 def test_a_number_that_is_lacking() -> None:

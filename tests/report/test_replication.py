@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from builders.pages import runs_only_its_own_script, section
 from fairground.claims import tables
-from fairground.claims.judgement import ClaimVerdict
+from fairground.claims.verdict import ClaimVerdict
 from fairground.model import PublishedTable
 from fairground.report import replication
 from fairground.report.charts import slope
@@ -31,7 +31,7 @@ def test_page_has_every_claim_and_row_and_escapes_all() -> None:
     assert "default-src 'none'" in html and runs_only_its_own_script(html)
     assert "http://" not in html.replace("http://www.w3.org", "") and "https://" not in html
     assert "loam | sand" in section(html, "conditions") and "page &lt;1&gt;" in html and "not run; here" in html
-    assert "Of 3 claims 1 holds, 1 does not and 1 cannot be tested here." in html
+    assert "Of the source&#39;s 3 claims 1 holds, 1 does not and 1 cannot be tested here." in html
 
 
 def test_summary_counts_every_claim() -> None:
@@ -39,8 +39,24 @@ def test_summary_counts_every_claim() -> None:
     one, *_ = replicated().judgements
     every = [replace(one, verdict=verdict) for verdict in ClaimVerdict]
     told = replication.summary(replace(replicated(), judgements=every))
-    total, *rest = map(int, re.findall(r"\d+", told))
+    total, *rest = map(int, re.findall(r"\d+", told.partition(".")[0]))
     assert total == len(ClaimVerdict) and rest == [1] * total, told
+    assert "Of the 3 that were decided by measuring" in told
+
+
+def test_sentences_of_ours_are_not_counted_as_the_sources() -> None:
+    """An explanation, a test of ours and a division of published numbers are told apart from what the source says."""
+    one, *_ = replicated().judgements
+    own = [replace(one, claim=replace(one.claim, says=f"{how} it grows")) for how in ("(our test)", "(from its own table)")]
+    told = replication.summary(replace(replicated(), judgements=[one, *own]))
+    assert told.startswith("Of the source's 1 claim 1 holds.") and told.endswith("Of 2 sentences of our own 2 hold.")
+
+
+def test_paper_does_not_look_measured() -> None:
+    """What published numbers alone say has a mark and a colour of its own."""
+    paper = {verdict for verdict in ClaimVerdict if verdict.on_paper}
+    for shown in (replication.GLYPHS, replication.TAGS):
+        assert not {shown[verdict] for verdict in paper} & {shown[ClaimVerdict.HOLDS], shown[ClaimVerdict.FAILS]}
 
 
 def test_published_stands_beside_measured() -> None:
@@ -107,15 +123,17 @@ def test_a_stand_in_has_no_line_and_no_ratio() -> None:
     (reading,) = replicated().tables
     row = next(one for one in reading.rows if one.nearest)
     assert (row.stack, row.measured is not None, replication.factor(row)) == ("yew:old", True, "—")
-    assert replication.agreement(reading).startswith("rank correlation 1.00 (Kendall's τ, 2 rows")
+    assert replication.agreement(reading) == "2 of 3 rows were measured, too few for an order: 6 are asked for"
 
 
 def test_equal_numbers_have_no_order() -> None:
     """A table of zeros, all of them measured, is not called too small."""
     (whole,) = replicated().tables
     even = replace(
-        whole, correlation=None, rows=tuple(replace(row, published=0.0, measured=0.0, nearest=None) for row in whole.rows)
+        whole, correlation=None, rows=tuple(replace(row, published=0.0, measured=0.0, nearest=None) for row in whole.rows * 2)
     )
-    assert replication.agreement(even) == "3 of 3 rows were measured, and one side has no order: all of its numbers are equal"
+    assert replication.agreement(even) == "6 of 6 rows were measured, and one side has no order: all of its numbers are equal"
     one = replace(whole, correlation=None, rows=(replace(whole.rows[0], measured=1.0), replace(whole.rows[1], measured=None)))
-    assert replication.agreement(one) == "1 of 2 rows were measured, too few for an order"
+    assert replication.agreement(one) == "1 of 2 rows were measured, too few for an order: 6 are asked for"
+    told = replace(even, correlation=0.6, p=0.136)
+    assert replication.agreement(told).startswith("rank correlation 0.60 (Kendall's τ, 6 rows, p 0.136;")

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairground.stats import differences
-from fairground.stats.differences import DifferenceWord, Spread
+from fairground.stats.differences import DifferenceWord
 from fairground.stats.fit import Estimate
 
 RATIO = st.floats(0.2, 5, allow_nan=False)
@@ -142,34 +142,6 @@ def test_noise_floor_is_the_far_end_of_the_interval() -> None:
     assert floor is not None and 0.01 < floor < 0.03
     assert differences.noise_floor(Estimate(-0.01, 0.004, 3.0, 4)) == pytest.approx(floor)
     assert differences.noise_floor(None) is None
-
-
-def test_residual_spread_ignores_cells_and_blocks() -> None:
-    """Levels of cells and of blocks are no spread; what is left is estimated without bias."""
-    draw = numpy.random.default_rng(5)
-    rows = [
-        {block: math.exp(cell + 0.3 * block + draw.normal(0, 0.05)) for block in range(4) if (cell, block) != (3, 2)}
-        for cell in range(40)
-    ]
-    found = differences.residual_spread(rows)
-    assert found is not None
-    assert found.freedom == 40 * 4 - 1 - 40 - 3
-    assert found.sd == pytest.approx(0.05, rel=0.15)
-
-
-def test_residual_spread_needs_repetition() -> None:
-    """Cells measured once have no spread."""
-    assert differences.residual_spread([{1: 3.0}, {1: 4.0}]) is None
-    assert differences.residual_spread([]) is None
-
-
-def test_known_spread_gives_an_interval_to_one_ratio() -> None:
-    """One ratio has an interval when the spread is known from elsewhere."""
-    found = differences.known_spread_interval([2.0], Spread(0.1, 10**6))
-    assert found.middle == pytest.approx(2.0)
-    assert math.log(found.high / 2) == pytest.approx(1.96 * 0.1, rel=1e-3)
-    with pytest.raises(ValueError, match="no ratios"):
-        differences.known_spread_interval([], Spread(0.1, 5))
 
 
 def standing(levels: Mapping[str, float], error: float, floor: float = 0.0) -> differences.Standings:

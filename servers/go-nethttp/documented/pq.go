@@ -29,6 +29,7 @@ func openPQ() (*pqDatabase, error) {
 	pool, err := sql.Open("postgres", address)
 	if err == nil {
 		pool.SetMaxOpenConns(size)
+		pool.SetMaxIdleConns(size) // two by default: the others would be closed and opened again, a login each
 	}
 	return &pqDatabase{pool, os.Getenv("POOL_WAIT_MS")}, err
 }

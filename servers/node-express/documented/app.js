@@ -4,10 +4,6 @@ import * as database from './database.js'
 
 const INT4_MAX = 2147483647
 
-const UPPER = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
-const rotate = (letter, first) => String.fromCharCode((letter.charCodeAt(0) - first + 14) % 26 + first)
-const caesar = text => text.replace(/[A-Za-z]/g, letter => rotate(letter, UPPER.includes(letter) ? 65 : 97))
-
 class HttpError extends Error {
   constructor (status, message) {
     super(message)
@@ -15,7 +11,7 @@ class HttpError extends Error {
   }
 }
 
-export function createApp (accounts) {
+export function createApp (accounts, users = database.users) {
   const app = express()
   app.disable('x-powered-by')
 
@@ -40,9 +36,7 @@ export function createApp (accounts) {
   })
 
   app.get('/users', async (req, res) => {
-    const { rows } = await database.query(
-      'users', 'SELECT id, username, name, sex, address, mail, birthdate FROM users ORDER BY id')
-    res.json(rows.map(user => ({ ...user, address: caesar(user.address) })))
+    res.json(await users())
   })
 
   app.post('/tx', async (req, res) => {

@@ -4,10 +4,6 @@ import * as database from './database.js'
 
 const INT4_MAX = 2147483647
 
-const UPPER = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
-const rotate = (letter, first) => String.fromCharCode((letter.charCodeAt(0) - first + 14) % 26 + first)
-const caesar = text => text.replace(/[A-Za-z]/g, letter => rotate(letter, UPPER.includes(letter) ? 65 : 97))
-
 class HttpError extends Error {
   constructor (status, message) {
     super(message)
@@ -15,7 +11,7 @@ class HttpError extends Error {
   }
 }
 
-export function createListener (accounts) {
+export function createListener (accounts, users = database.users) {
   const routes = {
     'GET /ready': async (request, response) => {
       await database.query('ready', 'SELECT 1')
@@ -39,9 +35,7 @@ export function createListener (accounts) {
     },
 
     'GET /users': async (request, response) => {
-      const { rows } = await database.query(
-        'users', 'SELECT id, username, name, sex, address, mail, birthdate FROM users ORDER BY id')
-      send(response, 200, rows.map(user => ({ ...user, address: caesar(user.address) })))
+      send(response, 200, await users())
     },
 
     'POST /tx': async (request, response, { searchParams }) => {
@@ -88,7 +82,7 @@ function send (response, status, value) {
 
 function sendText (response, status, body) {
   response.statusCode = status
-  response.setHeader('Content-Type', 'application/json; charset=utf-8')
+  response.setHeader('Content-Type', 'application/json')
   response.end(body)
 }
 

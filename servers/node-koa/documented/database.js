@@ -41,6 +41,25 @@ export async function query (name, text, values) {
   }
 }
 
+// All users, as `GET /users` answers them.
+export async function users () {
+  const { rows } = await query('users', 'SELECT id, username, name, sex, address, mail, birthdate FROM users ORDER BY id')
+  return rows.map(user => ({ ...user, address: caesar(user.address) }))
+}
+
+// Each ASCII letter rotated by 14 inside its case: one loop over a text's codes, and one string made of them.
+const rotate = (code, first) => (code - first + 14) % 26 + first
+
+function caesar (text) {
+  const codes = new Array(text.length)
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    const first = code < 97 ? 65 : 97
+    codes[index] = code >= first && code < first + 26 ? rotate(code, first) : code
+  }
+  return String.fromCharCode(...codes)
+}
+
 // False when one of the two accounts does not exist; nothing is changed then.
 export async function transfer (from, to, amount) {
   const client = await connect()

@@ -8,13 +8,8 @@ export class HttpError extends Error {
   }
 }
 
-// `Response.json` names no charset by itself.
-const HEADERS = { 'content-type': 'application/json; charset=utf-8' }
-
-export const json = (value, init) => Response.json(value, { ...init, headers: { ...HEADERS, ...init?.headers } })
-
 // `text` is JSON already.
-export const jsonText = text => new Response(text, { headers: HEADERS })
+export const jsonText = text => new Response(text, { headers: { 'content-type': 'application/json' } })
 
 // A route handler whose errors get the contract's object.
 export function route (handler) {
@@ -22,15 +17,15 @@ export function route (handler) {
     try {
       return await handler(request)
     } catch (error) {
-      if (error instanceof Busy) return json({ ok: false, message: error.message }, { status: 503, headers: { 'retry-after': '1' } })
+      if (error instanceof Busy) return Response.json({ ok: false, message: error.message }, { status: 503, headers: { 'retry-after': '1' } })
       const { status = 500 } = error
-      return json({ ok: false, message: status < 500 ? error.message : 'the database failed' }, { status })
+      return Response.json({ ok: false, message: status < 500 ? error.message : 'the database failed' }, { status })
     }
   }
 }
 
 // Next's own 405 has no body.
-export const notAllowed = () => json({ ok: false, message: 'this route does not answer this method' }, { status: 405 })
+export const notAllowed = () => Response.json({ ok: false, message: 'this route does not answer this method' }, { status: 405 })
 
 const INT4_MAX = 2147483647
 

@@ -24,7 +24,7 @@ export class Store {
   constructor ({ databaseUrl, poolSize, poolWaitMs, prepared }) {
     this.#sql = postgres(databaseUrl, {
       max: poolSize,
-      prepare: prepared,
+      prepare: prepared && process.env.STATEMENTS !== 'unnamed',
       fetch_types: false,
       types: { moment: MOMENT },
       connect_timeout: CONNECT_TIMEOUT_S,

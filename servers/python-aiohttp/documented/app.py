@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import string
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -19,19 +18,21 @@ RELEASE_S = 5
 RETRY_S = 0.1
 WAIT_MS = os.environ.get("POOL_WAIT_MS")
 WAIT_S = max(int(WAIT_MS), 1) / 1000 if WAIT_MS else None
-UPPER, LOWER = string.ascii_uppercase, string.ascii_lowercase
-CAESAR = str.maketrans(UPPER + LOWER, UPPER[14:] + UPPER[:14] + LOWER[14:] + LOWER[:14])
+UPPER, LOWER = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"abcdefghijklmnopqrstuvwxyz"
+CAESAR = bytes.maketrans(UPPER + LOWER, UPPER[14:] + UPPER[:14] + LOWER[14:] + LOWER[:14])
 POOL = web.AppKey("POOL", asyncpg.Pool)
 ACCOUNTS = web.AppKey("ACCOUNTS", dict[str, dict[str, Any]])
 
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 routes = web.RouteTableDef()
 # Without spaces, since the contract says the very text of some answers.
 answer = partial(web.json_response, dumps=partial(json.dumps, separators=(",", ":")))
 
 
-async def create_app() -> web.Application:
+async def create_app(list_users: Handler | None = None) -> web.Application:
     app = web.Application(middlewares=[errors])
     app.add_routes(routes)
+    app.router.add_get("/users", list_users or users)
     app.cleanup_ctx.append(database)
     return app
 
@@ -40,7 +41,9 @@ async def database(app: web.Application) -> AsyncIterator[None]:
     """The pool, and the accounts, which are read before anything is served."""
     size = int(os.environ["POOL_SHARE"])
     options = {} if os.environ.get("PREPARED") != "off" else {"statement_cache_size": 0}
-    pool = await eventually(lambda: asyncpg.create_pool(os.environ["DATABASE_URL"], min_size=min(10, size), max_size=size, **options))
+    pool = await eventually(
+        lambda: asyncpg.create_pool(os.environ["DATABASE_URL"], min_size=min(10, size), max_size=size, **options)
+    )
     async with pool:
         rows = await eventually(lambda: pool.fetch("SELECT * FROM accounts"))
         app[POOL], app[ACCOUNTS] = pool, {row["account_id"]: dict(row) for row in rows}
@@ -111,7 +114,6 @@ async def database_time(request: web.Request) -> web.Response:
     return web.json_response(text=text)
 
 
-@routes.get("/users")
 async def users(request: web.Request) -> web.Response:
     async with connect(request) as connection:
         rows = await connection.fetch("SELECT id, username, name, sex, address, mail, birthdate FROM users ORDER BY id")
@@ -120,7 +122,7 @@ async def users(request: web.Request) -> web.Response:
 
 def described(user: Any) -> dict[str, Any]:
     born = user["birthdate"].astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return {**user, "address": user["address"].translate(CAESAR), "birthdate": born}
+    return {**user, "address": user["address"].encode().translate(CAESAR).decode(), "birthdate": born}
 
 
 @routes.post("/tx")

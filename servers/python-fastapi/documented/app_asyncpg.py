@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
 import asyncpg
-from errors import JSON, add_handlers
+from errors import add_handlers
 from fastapi import Depends, FastAPI, HTTPException, Request, Response
 from models import Account, AccountId, Delta, Done, Id, Message, Sender, ServerTime, User
 
@@ -51,7 +51,7 @@ async def connect(request: Request) -> AsyncIterator[Any]:
 
 
 Connection = Annotated[Any, Depends(connect, scope="function")]
-app = FastAPI(lifespan=lifespan, default_response_class=JSON)
+app = FastAPI(lifespan=lifespan)
 add_handlers(app, TimeoutError, (asyncpg.PostgresError, asyncpg.InterfaceError, OSError))
 
 
@@ -73,13 +73,13 @@ async def server_time() -> ServerTime:
 @app.get("/db/ping")
 async def database_ping(connection: Connection) -> Response:
     text = await connection.fetchval("SELECT json_build_object('ok', true, 'message', 'OK')::text")
-    return Response(text, media_type=JSON.media_type)
+    return Response(text, media_type="application/json")
 
 
 @app.get("/db/time")
 async def database_time(connection: Connection) -> Response:
     text = await connection.fetchval("SELECT json_build_object('serverTime', extract(epoch from now())::integer)::text")
-    return Response(text, media_type=JSON.media_type)
+    return Response(text, media_type="application/json")
 
 
 @app.get("/users")

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
 import psycopg
-from errors import JSON, add_handlers
+from errors import add_handlers
 from fastapi import Depends, FastAPI, HTTPException, Request, Response
 from models import Account, AccountId, Delta, Done, Id, Message, Sender, ServerTime, User
 from psycopg.rows import class_row
@@ -49,7 +49,7 @@ async def connect(request: Request) -> AsyncIterator[Any]:
 
 
 Connection = Annotated[Any, Depends(connect, scope="function")]
-app = FastAPI(lifespan=lifespan, default_response_class=JSON)
+app = FastAPI(lifespan=lifespan)
 add_handlers(app, PoolTimeout, (psycopg.Error,))
 
 
@@ -71,13 +71,13 @@ async def server_time() -> ServerTime:
 @app.get("/db/ping")
 async def database_ping(connection: Connection) -> Response:
     cursor = await connection.execute("SELECT json_build_object('ok', true, 'message', 'OK')::text")
-    return Response((await cursor.fetchone())[0], media_type=JSON.media_type)
+    return Response((await cursor.fetchone())[0], media_type="application/json")
 
 
 @app.get("/db/time")
 async def database_time(connection: Connection) -> Response:
     cursor = await connection.execute("SELECT json_build_object('serverTime', extract(epoch from now())::integer)::text")
-    return Response((await cursor.fetchone())[0], media_type=JSON.media_type)
+    return Response((await cursor.fetchone())[0], media_type="application/json")
 
 
 @app.get("/users")

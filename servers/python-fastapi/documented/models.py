@@ -1,6 +1,5 @@
 """What requests hold and what answers look like."""
 
-import string
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -12,8 +11,8 @@ Id = Annotated[int, Query(ge=1, le=INT4_MAX)]
 Delta = Annotated[int, Query(ge=-INT4_MAX - 1, le=INT4_MAX)]
 Sender = Annotated[int, Query(alias="from", ge=1, le=INT4_MAX)]
 
-UPPER, LOWER = string.ascii_uppercase, string.ascii_lowercase
-CAESAR = str.maketrans(UPPER + LOWER, UPPER[14:] + UPPER[:14] + LOWER[14:] + LOWER[:14])
+UPPER, LOWER = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"abcdefghijklmnopqrstuvwxyz"
+CAESAR = bytes.maketrans(UPPER + LOWER, UPPER[14:] + UPPER[:14] + LOWER[14:] + LOWER[:14])
 
 
 class Message(BaseModel):
@@ -40,7 +39,7 @@ class User(BaseModel):
 
     @field_serializer("address")
     def cipher(self, address: str) -> str:
-        return address.translate(CAESAR)
+        return address.encode().translate(CAESAR).decode()
 
     @field_serializer("birthdate")
     def in_iso_8601(self, birthdate: datetime) -> str:

@@ -7,14 +7,14 @@ use std::{
 
 use actix_web::{
     HttpResponse, ResponseError, get,
-    http::{Method, StatusCode},
+    http::{Method, StatusCode, header::ContentType},
     post, web,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{
-    error::{AppError, JSON},
+    error::AppError,
     records::Account,
     store::{PING, READY, Store, TIME},
 };
@@ -45,11 +45,6 @@ async fn unknown(method: Method) -> HttpResponse {
     }
 }
 
-/// `json` keeps the content type that is set, and the contract demands one with a charset.
-fn answer(value: impl Serialize) -> HttpResponse {
-    HttpResponse::Ok().content_type(JSON).json(value)
-}
-
 #[get("/ready")]
 async fn ready(store: web::Data<Store>) -> Answer {
     store.text(READY).await?;
@@ -64,29 +59,29 @@ struct Message {
 
 #[get("/ping")]
 async fn ping() -> HttpResponse {
-    answer(Message { ok: true, message: "OK" })
+    HttpResponse::Ok().json(Message { ok: true, message: "OK" })
 }
 
 #[get("/time")]
 async fn time() -> HttpResponse {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is past 1970");
-    answer(json!({ "serverTime": now.as_secs() }))
+    HttpResponse::Ok().json(json!({ "serverTime": now.as_secs() }))
 }
 
 /// What the statement returns is JSON already.
 #[get("/db/ping")]
 async fn database_ping(store: web::Data<Store>) -> Answer {
-    Ok(HttpResponse::Ok().content_type(JSON).body(store.text(PING).await?))
+    Ok(HttpResponse::Ok().content_type(ContentType::json()).body(store.text(PING).await?))
 }
 
 #[get("/db/time")]
 async fn database_time(store: web::Data<Store>) -> Answer {
-    Ok(HttpResponse::Ok().content_type(JSON).body(store.text(TIME).await?))
+    Ok(HttpResponse::Ok().content_type(ContentType::json()).body(store.text(TIME).await?))
 }
 
 #[get("/users")]
 async fn users(store: web::Data<Store>) -> Answer {
-    Ok(answer(store.users().await?))
+    Ok(HttpResponse::Ok().json(store.users().await?))
 }
 
 /// A number that serde reads from a text, and takes only where it is 1 or more.
@@ -118,7 +113,7 @@ struct Done {
 #[post("/tx")]
 async fn tx(store: web::Data<Store>, asked: web::Query<Tx>) -> Answer {
     store.tx(asked.aid.0.into(), asked.tid.0.into(), asked.bid.0.into(), asked.delta).await?;
-    Ok(answer(Done { ok: true }))
+    Ok(HttpResponse::Ok().json(Done { ok: true }))
 }
 
 #[derive(Deserialize)]
@@ -134,7 +129,7 @@ async fn transfer(store: web::Data<Store>, asked: web::Query<Transfer>) -> Answe
         return Err(AppError::new(StatusCode::BAD_REQUEST, "`from` and `to` must differ"));
     }
     store.transfer(asked.from.0, asked.to.0, asked.amount.0).await?;
-    Ok(answer(Done { ok: true }))
+    Ok(HttpResponse::Ok().json(Done { ok: true }))
 }
 
 #[derive(Deserialize)]
@@ -144,5 +139,5 @@ struct Lookup {
 
 #[post("/lookup")]
 async fn lookup(accounts: web::Data<HashMap<String, Account>>, asked: web::Json<Lookup>) -> Answer {
-    Ok(answer(accounts.get(&asked.account_id).ok_or_else(AppError::unknown_account)?))
+    Ok(HttpResponse::Ok().json(accounts.get(&asked.account_id).ok_or_else(AppError::unknown_account)?))
 }

@@ -8,8 +8,6 @@ use actix_web::{
 };
 use serde_json::json;
 
-pub const JSON: &str = "application/json; charset=utf-8";
-
 #[derive(Debug)]
 pub enum AppError {
     Refused(StatusCode, String),
@@ -62,6 +60,6 @@ impl ResponseError for AppError {
         if matches!(self, Self::Busy) {
             answer.insert_header((header::RETRY_AFTER, "1"));
         }
-        answer.content_type(JSON).json(json!({ "ok": false, "message": self.to_string() }))
+        answer.json(json!({ "ok": false, "message": self.to_string() }))
     }
 }

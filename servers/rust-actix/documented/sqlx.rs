@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sqlx::{
-    Connection, FromRow, PgPool, Postgres, Row,
+    Connection, Executor, FromRow, PgPool, Postgres, Row,
     pool::PoolConnection,
     postgres::{PgPoolOptions, PgRow},
 };
@@ -45,7 +45,7 @@ impl Sqlx {
         let mut connection = self.connection().await?;
         Ok(match self.prepared {
             true => sqlx::query(sql).fetch_all(&mut *connection).await?,
-            false => sqlx::raw_sql(sql).fetch_all(&mut *connection).await?,
+            false => connection.fetch_all(sql).await?,
         })
     }
 

@@ -3,29 +3,26 @@
 use axum::{
     Json,
     extract::rejection::{JsonRejection, QueryRejection},
-    http::{StatusCode, header},
+    http::{StatusCode, header::RETRY_AFTER},
     response::{IntoResponse, Response},
 };
 use serde_json::json;
 
-pub const JSON: &str = "application/json; charset=utf-8";
-
+#[derive(Debug)]
 pub enum AppError {
     Refused(StatusCode, String),
     /// No connection became free in time.
     Busy,
-    Database(sqlx::Error),
+    Database(String),
 }
 
 impl AppError {
     pub fn new(status: StatusCode, message: &str) -> Self {
         Self::Refused(status, message.to_owned())
     }
-}
 
-impl From<sqlx::Error> for AppError {
-    fn from(error: sqlx::Error) -> Self {
-        Self::Database(error)
+    pub fn unknown_account() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "no such account")
     }
 }
 
@@ -51,12 +48,21 @@ impl IntoResponse for AppError {
                 (StatusCode::INTERNAL_SERVER_ERROR, "the database failed".to_owned())
             }
         };
-        let body = Json(json!({ "ok": false, "message": message }));
-        let answer = (status, [(header::CONTENT_TYPE, JSON)], body);
-        if status == StatusCode::SERVICE_UNAVAILABLE {
-            ([(header::RETRY_AFTER, "1")], answer).into_response()
-        } else {
-            answer.into_response()
+        let answer = (status, Json(json!({ "ok": false, "message": message })));
+        match status {
+            StatusCode::SERVICE_UNAVAILABLE => ([(RETRY_AFTER, "1")], answer).into_response(),
+            _ => answer.into_response(),
+        }
+    }
+}
+
+impl std::error::Error for AppError {}
+
+impl std::fmt::Display for AppError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Refused(_, message) | Self::Database(message) => f.write_str(message),
+            Self::Busy => f.write_str("no connection in time"),
         }
     }
 }

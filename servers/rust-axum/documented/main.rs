@@ -1,13 +1,15 @@
-//! The contract on axum and SQLx, as their documentation shows it.
+//! The contract on axum, as its documentation shows it, with deadpool-postgres or SQLx.
 
 mod app;
-mod database;
+mod deadpool;
 mod error;
+mod records;
+mod sqlx;
+mod store;
 
-use std::{collections::HashMap, env, error::Error, net::SocketAddr, time::Duration};
+use std::{env, error::Error, net::SocketAddr, time::Duration};
 
 use axum::serve::ListenerExt;
-use sqlx::PgPool;
 use tokio::{
     net::{TcpListener, TcpSocket},
     runtime::Builder,
@@ -15,7 +17,10 @@ use tokio::{
     time::sleep,
 };
 
-use crate::{app::App, database::Account};
+use crate::{
+    app::App,
+    store::{Settings, Store},
+};
 
 const BACKLOG: u32 = 4096;
 /// How long open requests may take after SIGTERM.
@@ -27,14 +32,18 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 async fn serve() -> Result<(), Box<dyn Error>> {
-    let pool = database::connect().await?;
     let wait = env::var("POOL_WAIT_MS").ok().filter(|text| !text.is_empty());
-    let app = App {
-        accounts: accounts(&pool).await?,
-        pool,
+    let store = Store::connect(Settings {
+        driver: env::var("DB_DRIVER")?,
+        url: env::var("DATABASE_URL")?,
+        size: env::var("POOL_SIZE")?.parse()?,
         wait: wait.map(|text| text.parse().map(Duration::from_millis)).transpose()?,
         prepared: env::var("PREPARED").as_deref() != Ok("off"),
-    };
+    })
+    .await?;
+    let accounts = store.accounts().await?;
+    let app =
+        App { accounts: accounts.into_iter().map(|account| (account.account_id.clone(), account)).collect(), store };
     let listener = listen()?.tap_io(|stream| {
         // It fails for a client that is gone already, and that shows when its request is read.
         let _ = stream.set_nodelay(true);
@@ -44,11 +53,6 @@ async fn serve() -> Result<(), Box<dyn Error>> {
         ended = server => Ok(ended?),
         () = async { terminated().await; sleep(GRACE).await } => Ok(()),
     }
-}
-
-async fn accounts(pool: &PgPool) -> sqlx::Result<HashMap<String, Account>> {
-    let rows: Vec<Account> = sqlx::query_as("SELECT * FROM accounts").fetch_all(pool).await?;
-    Ok(rows.into_iter().map(|account| (account.account_id.clone(), account)).collect())
 }
 
 /// `TcpListener::bind` has a backlog of its own choice.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fairground.claims.statement import Term
+from fairground.claims.statement import SHARE_METRICS, Term
 from fairground.model import Cell, Trial, Verdict
 
 
@@ -25,6 +25,13 @@ def share_or_count(metric: str, trial: Trial) -> float | None:
         return window.timeout if metric == "timeouts" else window.connect
     part = window.not_ok if metric == "errors" else window.shed
     return None if part is None or not window.total else part / window.total
+
+
+def events_of(metric: str, trial: Trial) -> float:
+    """The events behind a share or a count of a trial that knows it."""
+    value = share_or_count(metric, trial)
+    assert value is not None and trial.result is not None
+    return value * trial.result.window.total if metric in SHARE_METRICS else value
 
 
 def why_none(cell: Cell, trials: Iterable[Trial]) -> str:

@@ -5,6 +5,7 @@
     rps(python:raw ping c1000) ~ 8.9 * rps(python:raw ping c100) equal within a tolerance
     errors(STACK WORKLOAD pgbouncer-tx) > 10%                    a share
     diagnosis(STACK WORKLOAD) is deadlock                        the named limit
+    rps(…) > 1 and rps(…) > 1                            what is said of several loads or stacks
 
 The words in parentheses are a stack, a workload, and as many marks of a cell as are needed to mean one (`cells.marks`). A stack
 with a `*` is a pattern: rps(go:pgx ping) / rps(* ping) > 1 is held against each other stack.
@@ -37,6 +38,9 @@ TOKEN = re.compile(
     r"\s*(?:(?P<term>[a-z0-9]+)\((?P<words>[^()]*)\)|(?P<number>\d+(?:\.\d+)?)(?P<unit>%|ms|us|µs|s|x|k)?(?![\w.])"
     r"|(?P<op><=|>=|<|>|~|\bis\b)|(?P<times>[*/])|(?P<word>[a-z][a-z-]*))"
 )
+
+
+JOINED = re.compile(r"\s+and\s+")
 
 
 class StatementError(ValueError):
@@ -123,6 +127,11 @@ def parse(text: str) -> Statement:
     if found.kind == "number" and (len(found.left.above), found.left.below, found.right.terms) != (1, (), ()):
         raise StatementError(f"`{text}`: shares and counts can be zero, so they are compared with a number and not divided")
     return found
+
+
+def parse_all(text: str) -> tuple[Statement, ...]:
+    """The statements that `text` joins by `and`; all of them are claimed. Raises StatementError."""
+    return tuple(parse(part) for part in JOINED.split(text))
 
 
 def with_stacks(statement: Statement, others: Mapping[str, str]) -> Statement:

@@ -10,8 +10,11 @@ from fairground.claims.cells import Untestable, cell_of
 from fairground.claims.numbers import share_or_count, values
 from fairground.claims.statement import RATIO_METRICS, Term
 from fairground.model import PublishedTable, Suite, Trial, Verdict
-from fairground.stats.differences import rank_correlation
+from fairground.stats.differences import rank_correlation, rank_p
 from fairground.stats.intervals import geometric_mean
+
+LEAST_ROWS = 6
+"""Three rows have the same order by chance in one of six cases, and six in one of 720."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +30,20 @@ class TableRow:
 
 @dataclass(frozen=True)
 class TableReading:
-    """A published table beside ours; `correlation` is Kendall's tau-b of the rows whose stacks were measured themselves."""
+    """A published table beside ours; `correlation` is Kendall's tau-b of the rows whose stacks were measured themselves.
+
+    `p` is that of no order in common. Both are None for fewer than LEAST_ROWS, whose order is often the same by chance.
+    """
 
     table: PublishedTable
     rows: tuple[TableRow, ...]
     correlation: float | None
+    p: float | None = None
+
+    @property
+    def measured(self) -> int:
+        """The number of rows whose stacks were measured themselves."""
+        return sum(row.measured is not None and row.nearest is None for row in self.rows)
 
 
 def published_value(term: Term, tables: Iterable[PublishedTable]) -> float | None:
@@ -39,6 +51,12 @@ def published_value(term: Term, tables: Iterable[PublishedTable]) -> float | Non
     stack, *marks = term.words
     fitting = [one for one in tables if one.metric == term.metric and set(one.marks.split()) == set(marks)]
     return next((one.values[stack] for one in fitting if stack in one.values), None)
+
+
+def published_window_s(term: Term, value: float, tables: Iterable[PublishedTable]) -> float | None:
+    """The seconds in which a published number of a count was counted; None where no table of its metric has it."""
+    fitting = (one for one in tables if one.metric == term.metric and value in one.values.values())
+    return next((one.window_s for one in fitting), None)
 
 
 def read_tables(suite: Suite, trials: Sequence[Trial]) -> tuple[TableReading, ...]:
@@ -50,7 +68,10 @@ def read_tables(suite: Suite, trials: Sequence[Trial]) -> tuple[TableReading, ..
 def _read(table: PublishedTable, suite: Suite, trials: Sequence[Trial]) -> TableReading:
     rows = tuple(_row(table, suite, stack, value, trials) for stack, value in table.values.items())
     both = [(row.published, row.measured) for row in rows if row.measured is not None and row.nearest is None]
-    return TableReading(table, rows, rank_correlation([one for one, _ in both], [other for _, other in both]))
+    theirs, ours = [one for one, _ in both], [other for _, other in both]
+    if len(both) < LEAST_ROWS:
+        return TableReading(table, rows, None)
+    return TableReading(table, rows, rank_correlation(theirs, ours), rank_p(theirs, ours))
 
 
 def _row(table: PublishedTable, suite: Suite, stack: str, value: float, trials: Sequence[Trial]) -> TableRow:

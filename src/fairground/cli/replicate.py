@@ -20,7 +20,7 @@ from fairground.lab import replicate as use_case
 from fairground.lab.events import Replicated
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
-from fairground.model import Verdict
+from fairground.model import LabError, Until, Verdict
 from fairground.report import replication
 from fairground.report.replication import Replication
 
@@ -28,7 +28,15 @@ OPTIONS = (
     Option("suite", "A suite with claims; all: one after the other.", str, ..., argument=True),
     Option("profile", "quick (minutes) or full (hours).", str, "quick"),
     Option("blocks", "Repeat every cell this many times (default: as the profile says).", int | None, None),
-    Option("of_run", "Judge the claims on this run; measure nothing.", str | None, None, spelled="--run", metavar="RUN"),
+    Option(
+        "of_runs",
+        "Judge the claims on this run, or on several together (A,B); measure nothing.",
+        str | None,
+        None,
+        spelled="--run",
+        metavar="RUN",
+    ),
+    Option("until", "decided: measure what undecided claims rest on again, three times at most.", str | None, None),
     Option("resume", "Go on with an interrupted run.", str | None, None, metavar="RUN"),
     Option("markdown", "Put the verdicts into this Markdown file, in place of the suite's earlier ones.", Path | None, None),
     *options.SHARED,
@@ -40,12 +48,19 @@ def replicate(_: typer.Context, given: Given) -> None:
     """Measure a published benchmark's cells here and say of each of its claims whether it holds, and why.
 
     Examples: ./fairground replicate SUITE · ./fairground replicate SUITE --profile full ·
+    ./fairground replicate SUITE --until decided · ./fairground replicate SUITE --run FIRST,SECOND ·
     ./fairground replicate SUITE --blocks 8 · ./fairground replicate all --resume latest ·
     ./fairground replicate SUITE --run latest --markdown docs/replications.md
     """
     blocks = None if given["blocks"] is None else numbers.repeats("--blocks", given["blocks"])
     asked = use_case.ReplicationAsked(
-        given["suite"], given["profile"], blocks, given["of_run"], given["resume"], given["markdown"]
+        given["suite"],
+        given["profile"],
+        blocks,
+        tuple(name for name in (given["of_runs"] or "").split(",") if name),
+        given["resume"],
+        given["markdown"],
+        _is_decided(given["until"]),
     )
     inputs = Inputs(Places.of(os.environ, given["servers"], given["results"]), asked.command, given["database"])
     voice, several = Voice(given["quiet"], again=_again(asked)), asked.suite == use_case.ALL
@@ -61,6 +76,13 @@ def replicate(_: typer.Context, given: Given) -> None:
         say.document({"replications": told} if several else told[0])
     if not any(trial.verdict is not Verdict.VOID for one in ends for trial in one.found.run.trials):
         raise typer.Exit(NOTHING_MEASURED)
+
+
+def _is_decided(text: str | None) -> bool:
+    """Tell whether it goes on until claims are decided, which is all that it can go on for."""
+    if text is not None and numbers.until("--until", text) is not Until.DECIDED:
+        raise LabError(f"`--until {text}` is for `run`", "write --until decided")
+    return text is not None
 
 
 def _again(asked: use_case.ReplicationAsked) -> str:
@@ -87,6 +109,10 @@ def _document(found: Replication, path: Path) -> dict[str, Any]:
             "verdict": str(one.verdict),
             "sentence": one.sentence,
             "measured": asdict(one.measured) if one.measured else None,
+            "grade": one.grade,
+            "again": one.again,
+            "needs_blocks": one.needs,
+            "ours": one.claim.ours,
             "size": one.size,
             "paper": one.paper,
         }
@@ -97,18 +123,20 @@ def _document(found: Replication, path: Path) -> dict[str, Any]:
             "title": one.table.title,
             "unmeasured": one.table.unmeasured,
             "correlation": one.correlation,
+            "p": one.p,
             "rows": [asdict(row) for row in one.rows],
         }
         for one in found.tables
     ]
-    return {"suite": found.suite.id, "run": found.run.id, "claims": rows, "tables": tables, "page": str(path)}
+    told = {"suite": found.suite.id, "run": found.run.id, "runs": list(found.runs)}
+    return told | {"claims": rows, "tables": tables, "page": str(path)}
 
 
 def _say(found: Replication, path: Path) -> None:
     for one in found.judgements:
         mark = replication.GLYPHS[one.verdict]
         say.line(f"{mark} {one.claim.says}")
-        say.line(f"    {one.words}: {one.sentence}")
+        say.line(f"    {one.words}: {one.sentence}" + (f" · {one.repeats}" if one.repeats else ""))
     for reading in found.tables:
         say.line(f"{reading.table.title}: {replication.agreement(reading)}")
     say.out.print(replication.summary(found))

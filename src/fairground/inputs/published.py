@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
-from fairground.claims.statement import COUNT_METRICS, RATIO_METRICS, SHARE_METRICS, Statement, StatementError, parse
+from fairground.claims.statement import COUNT_METRICS, RATIO_METRICS, SHARE_METRICS, Statement, StatementError, parse, parse_all
 from fairground.claims.tables import published_value
-from fairground.model import Claim, Condition, PublishedTable
+from fairground.model import Claim, Condition, CostStep, Lesson, PublishedTable
 from fairground.model.source import Location, Source, nearest, shape_key
+
+Parsed = TypeVar("Parsed")
 
 TABLE_METRICS = (*RATIO_METRICS, *SHARE_METRICS, *COUNT_METRICS)
 
@@ -39,6 +42,8 @@ class Publication:
     tables: tuple[NumbersTable, ...] = shape_key("`[[tables]]`: its numbers, by stack", ())
     claims: tuple[Claim, ...] = shape_key("`[[claims]]`: what it says, and how that is tested here", ())
     conditions: tuple[Condition, ...] = shape_key("`[[conditions]]`: what was otherwise there, and where it says so", ())
+    lessons: tuple[Lesson, ...] = shape_key("`[[lessons]]`: what was wrong in it, the line that shows it, and what to do", ())
+    steps: tuple[CostStep, ...] = shape_key("`[[steps]]`: what a request costs more through one thing than without it", ())
     nearest: dict[str, str] = shape_key("`[nearest]`: a published name, and the stack here that comes nearest to it", {})
 
 
@@ -50,11 +55,29 @@ def read(source: Source, file: Publication, profile: str | None) -> dict[str, An
     for name, stack in file.nearest.items():
         if ":" not in stack:
             raise source.error(("nearest", name), f"`{stack}` is not a stack in", "write SERVER:VARIANT")
+    _require_lessons(source, file)
     known = tables(source, file.tables)
     found = tuple(_in_profile(one, profile) for one in claims(source, file.claims, known))
     return {
         "source": file.source, "tables": known, "claims": found, "conditions": file.conditions, "nearest": file.nearest,
+        "lessons": file.lessons, "steps": file.steps,
     }  # fmt: skip
+
+
+def _require_lessons(source: Source, file: Publication) -> None:
+    """A lesson has its texts and names claims that there are; a step names two cells."""
+    known = {one.id for one in file.claims}
+    for place, lesson in enumerate(file.lessons):
+        for key in ("wrong", "line", "do"):
+            source.require_text(("lessons", place, key), getattr(lesson, key))
+        for id in lesson.shown_by:
+            if id.removeprefix("not ") not in known:
+                hint = nearest(id.removeprefix("not "), known, "claims")
+                raise source.error(("lessons", place, "shown_by"), f"no claim `{id}` is in", hint)
+    for place, step in enumerate(file.steps):
+        for key in ("without", "through"):
+            if len(getattr(step, key).split()) < 2:
+                raise source.error(("steps", place, key), "a step names no cell in", "write STACK WORKLOAD and marks")
 
 
 def _in_profile(claim: Claim, profile: str | None) -> Claim:
@@ -78,7 +101,9 @@ def claims(source: Source, found: tuple[Claim, ...], known: tuple[PublishedTable
         if (claim.test is None) == (claim.cannot is None) and (claim.test is not None or claim.paper is None):
             raise source.error(here, f"claim `{claim.id}` needs either `test` or `cannot` in", "`cannot` says why it has no test")
         if claim.test is not None:
-            _statement(source, (*here, "test"), claim.test)
+            _statements(source, (*here, "test"), claim.test)
+        if claim.not_refuted_by is not None:
+            source.require_text((*here, "not_refuted_by"), claim.not_refuted_by)
         if claim.paper is not None:
             for term in _statement(source, (*here, "paper"), claim.paper).terms:
                 if published_value(term, known) is None:
@@ -141,7 +166,15 @@ def _require_cells(source: Source, here: Location, table: NumbersTable) -> None:
 
 
 def _statement(source: Source, location: Location, text: str) -> Statement:
+    return _read(source, location, lambda: parse(text))
+
+
+def _statements(source: Source, location: Location, text: str) -> tuple[Statement, ...]:
+    return _read(source, location, lambda: parse_all(text))
+
+
+def _read(source: Source, location: Location, parsed: Callable[[], Parsed]) -> Parsed:
     try:
-        return parse(text)
+        return parsed()
     except StatementError as error:
         raise source.error(location, f"{error}, in", "docs/reference/claims.md has the language of claims") from error

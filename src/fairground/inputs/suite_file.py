@@ -19,8 +19,8 @@ class GroupTable:
     """The keys of a `[[group]]`, and of the top of the file for groups that lack them."""
 
     stacks: tuple[str, ...] | None = shape_key(
-        "ids (`SERVER:VARIANT`), servers for all of their variants, `all`, an approach (`documented`, `tuned`, `engine`), or"
-        " `deployed`: the documented variants of each server, and the first of one that has none"
+        "ids (`SERVER:VARIANT`), servers for all of their variants, `all`, an approach (`documented`, `published`, `tuned`,"
+        " `engine`), or `deployed`: the documented variants of each server, and the first of one that has none"
     )
     workloads: tuple[str, ...] | None = shape_key("ids of `./fairground list workloads`, or `all`")
     contract: str | None = shape_key("the contract whose workloads these are; without it, that of the stacks")

@@ -86,6 +86,11 @@ def _approach(source: Source, name: str, table: VariantTable) -> Approach:
     if approach is Approach.TUNED and not table.tuning:
         hint = '`tuning = [{ what = "…", why = "…", source = "https://… or none" }]`'
         raise source.error(here, f"variant `{name}` is tuned and does not say what is tuned in", hint)
+    if approach is Approach.PUBLISHED and not table.tuning:
+        hint = (
+            '`tuning = [{ what = "…", why = "…", source = "https://…" }]`, one for each choice, with the page where it was made'
+        )
+        raise source.error(here, f"variant `{name}` is as published and does not say what its author chose in", hint)
     if approach is Approach.DOCUMENTED and table.tuning:
         hint = 'remove it, or write `approach = "tuned"`'
         raise source.error((*here, "tuning"), f"variant `{name}` is documented and has a `tuning` in", hint)
@@ -93,7 +98,7 @@ def _approach(source: Source, name: str, table: VariantTable) -> Approach:
         at: Location = (*here, "tuning", place)
         source.require_text((*at, "what"), one.what)
         source.require_text((*at, "why"), one.why)
-        if not SOURCE.fullmatch(one.source):
-            hint = "write the https address of the page that shows it, or `none`"
+        if not SOURCE.fullmatch(one.source) or (approach is Approach.PUBLISHED and one.source == "none"):
+            hint = "write the https address of the page that shows it" + ("" if approach is Approach.PUBLISHED else ", or `none`")
             raise source.error((*at, "source"), f"`{location_text((*at, 'source'))}` is `{one.source}` in", hint)
     return approach

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fairground import records
 from fairground.claims import judgement, tables
 from fairground.inputs import manifest
-from fairground.lab import pages, setup, splice
+from fairground.lab import joined, pages, setup, splice
 from fairground.lab import run as runs
-from fairground.lab.events import Absent, Event, Planned, Replicated, Replicating, Reported, Sink, unheard
+from fairground.lab.events import Absent, Event, Planned, Replicated, Replicating, Reported, Said, Sink, unheard
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
-from fairground.model import LabError, Run, Suite
+from fairground.model import LabError, Run, Suite, storing
 from fairground.records import journal
 from fairground.report import replication
 from fairground.report.replication import Replication
@@ -28,30 +28,67 @@ NOT_HERE = 3
 
 @dataclass(frozen=True)
 class ReplicationAsked:
-    """The suite that is replicated, or `ALL`. By name, `of_run`: judge that run and measure nothing; `resume`: go on with it."""
+    """The suite that is replicated, or `ALL`. By name, `of_runs`: judge those runs together and measure nothing.
+
+    `resume`: go on with that run. `decided`: measure what undecided claims rest on again, until none is left that blocks decide.
+    """
 
     suite: str
     profile: str = "quick"
     blocks: int | None = None
-    of_run: str | None = None
+    of_runs: tuple[str, ...] = ()
     resume: str | None = None
     markdown: Path | None = None
     """The Markdown file that gets the verdicts, in place of the suite's earlier ones."""
+    decided: bool = False
 
     @property
     def command(self) -> str:
         """The command that a person would type for it."""
         words = f"./fairground replicate {self.suite} --profile {self.profile}"
-        return words + ("" if self.blocks is None else f" --blocks {self.blocks}")
+        return words + ("" if self.blocks is None else f" --blocks {self.blocks}") + (" --until decided" if self.decided else "")
 
 
 def replicate_suites(inputs: Inputs, asked: ReplicationAsked, sink: Sink = unheard) -> Generator[Event]:
-    """Measure the suite's cells, or take a run that is there; the last event is `Replicated`."""
-    chosen = suite(inputs, asked)
-    for event in _events(chosen, replace(inputs, command=asked.command), asked, sink):
-        yield event
-        if isinstance(event, Reported):
-            yield _judged(chosen, event.run, asked)
+    """Measure the suite's cells, or take runs that are there; the last event is `Replicated`."""
+    chosen, carried = suite(inputs, asked), replace(inputs, command=asked.command)
+    if asked.of_runs:
+        yield _judged(chosen, _named(chosen, inputs, asked), asked)
+    elif asked.decided:
+        yield from _until_decided(chosen, carried, asked, sink)
+    else:
+        for event in _events(chosen, carried, asked, sink):
+            yield event
+            if isinstance(event, Reported):
+                yield _judged(chosen, [event.run], asked)
+
+
+def _named(chosen: Suite, inputs: Inputs, asked: ReplicationAsked) -> list[Run]:
+    """The runs that are judged together, each with its own page written anew. LabError where one is of another suite."""
+    folders = [records.find_run(inputs.places.results, name) for name in asked.of_runs]
+    found = [pages.report(folder).run for folder in folders]
+    for one in found if len(found) > 1 else ():
+        suite_of(one, {chosen.id: chosen})
+    return found
+
+
+def _until_decided(chosen: Suite, inputs: Inputs, asked: ReplicationAsked, sink: Sink) -> Iterator[Event]:
+    """Measure the suite, and then what its undecided claims rest on, again and again; all runs are judged together."""
+    if asked.resume is not None:
+        raise LabError("`--until decided` begins anew, and `--resume` goes on", "judge both runs together by --run FIRST,SECOND")
+    found, measured = list[Run](), chosen
+    while True:
+        for event in runs.run_suite(measured, inputs, sink):
+            yield event
+            if isinstance(event, Reported):
+                found.append(event.run)
+        whole = joined.join(found)
+        left = joined.open_claims_of(judgement.judge(chosen, whole.trials, joined.MOST_RUNS))
+        if not left or len(found) == joined.MOST_RUNS:
+            break
+        measured = joined.narrow(chosen, whole, left, len(found))
+        sink(Said(f"{len(left)} claims are undecided: what they rest on is measured once more"))
+    yield _judged(chosen, found, asked, joined.MOST_RUNS)
 
 
 def replicate_all(inputs: Inputs, asked: ReplicationAsked, sink: Sink = unheard) -> Generator[Event]:
@@ -60,7 +97,7 @@ def replicate_all(inputs: Inputs, asked: ReplicationAsked, sink: Sink = unheard)
     With `resume` that run is gone on with, and the suites after its own are measured: those before it have their runs. LabError,
     before anything is measured, for what no machine can measure. A suite that cannot run here is told of and left out.
     """
-    if asked.of_run is not None:
+    if asked.of_runs:
         raise LabError(f"`--run` judges the run of one suite, and `{ALL}` names several", "name the suite of the run")
     places = inputs.places
     chosen = {name: suite(inputs, replace(asked, suite=name)) for name in with_claims(places)}
@@ -114,8 +151,6 @@ def suite(inputs: Inputs, asked: ReplicationAsked) -> Suite:
 
 def _events(chosen: Suite, inputs: Inputs, asked: ReplicationAsked, sink: Sink) -> Iterator[Event]:
     results = inputs.places.results
-    if asked.of_run is not None:
-        return iter((pages.report(records.find_run(results, asked.of_run)),))
     if asked.resume is not None:
         return runs.resume_run(records.find_run(results, asked.resume), inputs, sink=sink)
     return runs.run_suite(chosen, inputs, sink)
@@ -138,17 +173,35 @@ def pages_of(found: Run, suites: Path) -> Iterator[tuple[str, str]]:
         profile = "full" if "--profile full" in found.plan.command else ReplicationAsked.profile
         chosen = manifest.load_suite(path, profile) if manifest.load_suite(path).claims else None
         if chosen is not None:
-            yield path.stem, replication.html(_judge(chosen, found), profile)
+            yield path.stem, replication.html(_judge(chosen, [found]), profile)
 
 
-def _judge(chosen: Suite, found: Run) -> Replication:
-    return Replication(chosen, found, judgement.judge(chosen, found.trials), tables.read_tables(chosen, found.trials))
+def _judge(chosen: Suite, found: Sequence[Run], looks: int = 1) -> Replication:
+    whole = joined.join(found)
+    verdicts = judgement.judge(chosen, whole.trials, looks)
+    return Replication(chosen, whole, verdicts, tables.read_tables(chosen, whole.trials), tuple(one.id for one in found))
 
 
-def _judged(chosen: Suite, found: Run, asked: ReplicationAsked) -> Replicated:
-    judged = _judge(chosen, found)
-    path = found.folder / page_of(chosen.id)
+def _judged(chosen: Suite, found: Sequence[Run], asked: ReplicationAsked, looks: int = 1) -> Replicated:
+    """The verdicts, with their page in the folder of the last run."""
+    judged = _judge(chosen, found, looks)
+    path = found[-1].folder / page_of(chosen.id)
     journal.replace(path, replication.html(judged, asked.profile).encode(), journal.SHARED)
     if asked.markdown is not None:
         splice.put(asked.markdown, chosen.id, replication.markdown(judged, asked.profile), "Replications")
+        _draw(judged, asked.markdown.parent / "pictures")
     return Replicated(judged, path)
+
+
+def _draw(judged: Replication, pictures: Path) -> None:
+    """Put the claims' plot beside the Markdown that shows it."""
+    drawn = replication.forest(judged)
+    if drawn is not None:
+        with storing(pictures):
+            pictures.mkdir(exist_ok=True)
+        journal.replace(pictures / f"claims-{judged.suite.id}.svg", _alone(drawn).encode(), journal.SHARED)
+
+
+def _alone(drawn: str) -> str:
+    """A picture as a file of its own."""
+    return str(drawn).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" font-family="sans-serif" ', 1)

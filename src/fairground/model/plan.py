@@ -291,6 +291,10 @@ class SuiteGroup:
     """The contract of its workloads' names; None: that of its stacks."""
 
 
+OURS = ("(our ", "(from its own table)")
+"""How a claim begins that the source does not make."""
+
+
 @dataclass(frozen=True)
 class Claim:
     """A published statement and how it is tested: `test` is in the language of `statement`; `cannot` says why there is none.
@@ -313,6 +317,36 @@ class Claim:
     shown_by: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     """Profiles that measure what its test needs; empty: all."""
+    not_refuted_by: str | None = None
+    """Why a measurement here cannot refute it, such as another machine that decides it; None: it can."""
+
+    @property
+    def ours(self) -> bool:
+        """True if the source does not say it: an explanation or a test of ours, or a division of its numbers."""
+        return self.says.startswith(OURS)
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A lesson of a publication: what was `wrong`, the `line` of its configuration that shows it, and what to `do`.
+
+    `shown_by` names claims of the suite; with `not ` before one, it must not hold. Where one is otherwise in a run, the lesson
+    is not shown by that run. Without any it is not measured.
+    """
+
+    wrong: str
+    line: str
+    do: str
+    shown_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CostStep:
+    """One thing that a request may cost: `what`, and the cells `without` it and `through` it, in the words of a claim's term."""
+
+    what: str
+    without: str
+    through: str
 
 
 @dataclass(frozen=True)
@@ -360,6 +394,8 @@ class Suite:
     claims: tuple[Claim, ...] = ()
     tables: tuple[PublishedTable, ...] = ()
     conditions: tuple[Condition, ...] = ()
+    lessons: tuple[Lesson, ...] = ()
+    steps: tuple[CostStep, ...] = ()
     nearest: Mapping[str, str] = field(default_factory=dict)
     """What was published and cannot be run here → the stack of ours that comes nearest to it."""
     load: Load = Load()

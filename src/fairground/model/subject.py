@@ -13,17 +13,21 @@ from fairground.model.contract import NO_CONTRACT, Contract, Ready, names_in
 class Approach(StrEnum):
     """The way in which a variant is written.
 
-    It is as its documentation shows, tuned beyond that, or an event loop of its own.
+    It is as its documentation shows, as the author of a benchmark published it, tuned, or an event loop of its own.
     """
 
     DOCUMENTED = "documented"
+    PUBLISHED = "published"
     TUNED = "tuned"
     ENGINE = "engine"
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """One thing in which a variant departs from its documentation. `source` is the page that shows it, or `none`."""
+    """One thing in which a variant departs from its documentation. `source` is the page that shows it, or `none`.
+
+    Of a published variant it is a choice of the author, and its page is where he made it.
+    """
 
     what: str
     why: str

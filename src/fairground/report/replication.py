@@ -8,13 +8,17 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from fairground.claims.judgement import ClaimJudgement, ClaimVerdict
-from fairground.claims.tables import TableReading, TableRow
+from fairground.claims.statement import parse_all
+from fairground.claims.tables import LEAST_ROWS, TableReading, TableRow
+from fairground.claims.verdict import ClaimJudgement, ClaimVerdict, VerdictGrade
 from fairground.model import Run, Suite, foreign
-from fairground.report.charts import slope
+from fairground.report import card, readers
+from fairground.report.charts import claimplot, slope, waterfall
+from fairground.report.charts.claimplot import ClaimLine
 from fairground.report.charts.slope import Slope
+from fairground.report.charts.waterfall import WaterfallStep
 from fairground.report.run import page
-from fairground.report.text import seats, words
+from fairground.report.text import kinds, seats, words
 
 GLYPHS = {
     ClaimVerdict.HOLDS: "✓",
@@ -22,8 +26,8 @@ GLYPHS = {
     ClaimVerdict.TIE: "=",
     ClaimVerdict.INCONCLUSIVE: "~",
     ClaimVerdict.UNTESTED: "○",
-    ClaimVerdict.REFUTED_ON_PAPER: "✗",
-    ClaimVerdict.SUPPORTED_ON_PAPER: "✓",
+    ClaimVerdict.REFUTED_ON_PAPER: "¶",
+    ClaimVerdict.SUPPORTED_ON_PAPER: "¶",
 }
 TAGS = {
     ClaimVerdict.HOLDS: "valid",
@@ -31,8 +35,8 @@ TAGS = {
     ClaimVerdict.TIE: "note",
     ClaimVerdict.INCONCLUSIVE: "warned",
     ClaimVerdict.UNTESTED: "void",
-    ClaimVerdict.REFUTED_ON_PAPER: "rejected",
-    ClaimVerdict.SUPPORTED_ON_PAPER: "valid",
+    ClaimVerdict.REFUTED_ON_PAPER: "note",
+    ClaimVerdict.SUPPORTED_ON_PAPER: "note",
 }
 """The colour of a verdict: those of trials."""
 
@@ -45,10 +49,8 @@ class Replication:
     run: Run
     judgements: Sequence[ClaimJudgement]
     tables: Sequence[TableReading]
-
-    @property
-    def counts(self) -> Counter[ClaimVerdict]:
-        return Counter(one.verdict for one in self.judgements)
+    runs: tuple[str, ...] = ()
+    """The runs that were judged together, where there are several."""
 
 
 def html(found: Replication, profile: str) -> str:
@@ -61,7 +63,7 @@ def html(found: Replication, profile: str) -> str:
         "replication.html",
         f"replication · {found.suite.title}",
         (summary(found).removesuffix("."), f"Published: {found.suite.source}"),
-        facts=(page.start_text(run), *machine, words.plural(run.plan.blocks, "block")),
+        facts=(page.start_text(run), *machine, _blocks(found)),
         home=None,
         suite=found.suite,
         run=run,
@@ -75,8 +77,48 @@ def html(found: Replication, profile: str) -> str:
         factor=factor,
         agreement=agreement,
         explained=lambda one: explain(one, found),
+        mixture=lambda one: kinds.mixture(one.claim, run),
         named=row_name,
+        chance=_percent,
+        card=card.of_suite(found.suite, found.judgements),
+        forest=forest(found),
+        waterfall=waterfall_of(found),
+        questions=readers.questions(found.suite, found.run.trials),
     )
+
+
+def forest(found: Replication) -> Markup | None:
+    """The published ratio of each claim and ours, on one axis; None where no claim has both."""
+    lines = [line for one in found.judgements if (line := _claim_line(one)) is not None]
+    return claimplot.picture(lines)
+
+
+def _claim_line(one: ClaimJudgement) -> ClaimLine | None:
+    if one.measured is None or one.claim.test is None or not claimplot.is_drawn(one.claim.published, one.measured.middle):
+        return None
+    test = parse_all(one.claim.test)[0]
+    if not (test.left.below or test.right.terms):
+        return None
+    scale, ours = test.right.factor if test.right.terms else 1.0, one.measured
+    return ClaimLine(
+        name=one.claim.id,
+        published=one.claim.published or 0.0,
+        middle=ours.middle * scale,
+        low=ours.low * scale,
+        high=ours.high * scale,
+        verdict=str(one.verdict),
+    )
+
+
+def waterfall_of(found: Replication) -> Markup | None:
+    """Draw what each step adds to an answer, as far as it was measured."""
+    known = [(one, one.added_us) for one in readers.step_costs(found.suite, found.run.trials)]
+    steps = [
+        WaterfallStep(f"{one.what}: {one.stack} {one.workload}", added.middle, added.low, added.high)
+        for one, added in known
+        if added is not None
+    ]
+    return waterfall.picture(steps)
 
 
 def _slope(reading: TableReading) -> Markup | None:
@@ -87,22 +129,26 @@ def _slope(reading: TableReading) -> Markup | None:
 
 def markdown(found: Replication, profile: str) -> str:
     """The section of one suite in docs/replications.md."""
-    machine = found.run.machine
+    machine, drawn = found.run.machine, forest(found) is not None
     lines = [
         f"## {words.prose(found.suite.title)}",
         "",
         f"*{found.suite.source}* · suite `{found.suite.id}`, profile `{profile}` · {page.start_text(found.run)} · "
-        f"{machine.cpu_model or 'unknown CPU'}, {words.plural(machine.cores, 'core')} · {found.run.plan.blocks} blocks",
+        f"{machine.cpu_model or 'unknown CPU'}, {words.plural(machine.cores, 'core')} · {_blocks(found)} · {_versions(found)}",
         "",
         summary(found),
         "",
-        "| claim | published | measured | verdict |",
-        "|--|--:|--|--|",
+        *card.markdown(card.of_suite(found.suite, found.judgements)),
+        *([f"![Published and measured ratios of the claims](pictures/claims-{found.suite.id}.svg)", ""] if drawn else []),
+        "| claim | published | measured | verdict | a fresh run says the same |",
+        "|--|--:|--|--|--:|",
     ]
     for one in found.judgements:
         claim = one.claim
-        told = " ".join(part for part in (f"{claim.says}.", claim.note, explain(one, found)) if part)
-        cells = (told, words.number(claim.published), one.sentence, f"{GLYPHS[one.verdict]} {one.words}")
+        told = " ".join(
+            part for part in (f"{claim.says}.", claim.note, explain(one, found), kinds.mixture(claim, found.run)) if part
+        )
+        cells = (told, words.number(claim.published), one.sentence, f"{GLYPHS[one.verdict]} {one.words}", _percent(one.again))
         lines.append("| " + " | ".join(words.cell(cell) for cell in cells) + " |")
     if found.suite.conditions:
         lines += ["", "| condition | published | here | where it stands |", "|--|--|--|--|"]
@@ -110,6 +156,7 @@ def markdown(found: Replication, profile: str) -> str:
             "| " + " | ".join(words.cell(part) for part in (one.what, one.theirs, one.here, one.where)) + " |"
             for one in found.suite.conditions
         ]
+    lines += readers.markdown(readers.questions(found.suite, found.run.trials))
     for reading in found.tables:
         lines += ["", f"**{words.prose(reading.table.title)}** ({reading.table.unit}): {agreement(reading)}", ""]
         lines += ["| stack | published | measured |", "|--|--:|--:|"]
@@ -120,34 +167,74 @@ def markdown(found: Replication, profile: str) -> str:
     return foreign.clean("\n".join(lines)) + "\n"
 
 
+def _versions(found: Replication) -> str:
+    """The lab with its commit, and the versions that came with the run."""
+    own = found.run.versions.get("fairground", "an unknown version of the lab")
+    return ", ".join([own, *(f"{name} {text}" for name, text in found.run.versions.items() if name == "PostgreSQL")])
+
+
+def _blocks(found: Replication) -> str:
+    """`2 blocks`, `8 blocks of 3 runs, judged together`."""
+    many = words.plural(found.run.plan.blocks, "block")
+    return many if len(found.runs) < 2 else f"{many} of {words.plural(len(found.runs), 'run')}, judged together"
+
+
 def summary(found: Replication) -> str:
-    """`Of 12 claims 7 hold, 3 do not, 1 is inconclusive and 1 cannot be tested here.`"""
-    counts = found.counts
+    """Count what came of the source's claims, how much of it is clear, and what came of ours."""
+    theirs, ours = ([one for one in found.judgements if one.claim.ours is own] for own in (False, True))
+    if not theirs and not ours:
+        return "The suite makes no claims."
+    said = [f"Of the source's {words.plural(len(theirs), 'claim')} {_outcomes(theirs)}."] if theirs else []
+    decided = [one for one in theirs if one.verdict.decided]
+    clear = sum(one.grade is VerdictGrade.CLEAR for one in decided)
+    said += [f"Of the {len(decided)} that were decided by measuring {clear} {_is(clear)} clear."] if decided else []
+    said += [f"Of {words.plural(len(ours), 'sentence')} of our own {_outcomes(ours)}."] if ours else []
+    return " ".join(said)
+
+
+def _is(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _outcomes(judgements: Sequence[ClaimJudgement]) -> str:
+    counts = Counter(one.verdict for one in judgements)
     parts = [
         (counts[ClaimVerdict.HOLDS], "holds", "hold"),
         (counts[ClaimVerdict.FAILS], "does not", "do not"),
         (counts[ClaimVerdict.TIE], "is a tie", "are ties"),
         (counts[ClaimVerdict.INCONCLUSIVE], "is inconclusive", "are inconclusive"),
-        (counts[ClaimVerdict.REFUTED_ON_PAPER], "is refuted by its own table", "are refuted by their own tables"),
-        (counts[ClaimVerdict.SUPPORTED_ON_PAPER], "is supported by its own table", "are supported by their own tables"),
+        (counts[ClaimVerdict.REFUTED_ON_PAPER], "is refuted by its own table alone", "are refuted by their own tables alone"),
+        (
+            counts[ClaimVerdict.SUPPORTED_ON_PAPER],
+            "is supported by its own table alone",
+            "are supported by their own tables alone",
+        ),
         (counts[ClaimVerdict.UNTESTED], "cannot be tested here", "cannot be tested here"),
     ]
     said = [f"{count} {one if count == 1 else many}" for count, one, many in parts if count]
-    if not said:
-        return "The suite makes no claims."
-    return f"Of {words.plural(len(found.judgements), 'claim')} {words.join_names(said, at_most=len(said))}."
+    return words.join_names(said, at_most=len(said))
 
 
 def agreement(reading: TableReading) -> str:
-    """Say how far the published order of rows agrees with ours, or why no number of ours stands beside it."""
+    """Say how far the published order of rows agrees with ours, or why nothing can be said of that."""
     if reading.table.unmeasured:
         return f"not measured here: {reading.table.unmeasured}"
-    both = sum(row.measured is not None and row.nearest is None for row in reading.rows)
+    both = reading.measured
     if reading.correlation is None:
-        why = "too few for an order" if both < 2 else "and one side has no order: all of its numbers are equal"
+        few = f"too few for an order: {LEAST_ROWS} are asked for"
+        why = few if both < LEAST_ROWS else "and one side has no order: all of its numbers are equal"
         return f"{both} of {len(reading.rows)} rows were measured, {why}"
     tau = f"{reading.correlation:.2f}".replace("-", "−")
-    return f"rank correlation {tau} (Kendall's τ, {words.plural(both, 'row')}; 1 is the same order, −1 the reverse)"
+    p = "" if reading.p is None else f", p {_p_value(reading.p)}"
+    return f"rank correlation {tau} (Kendall's τ, {words.plural(both, 'row')}{p}; 1 is the same order, −1 the reverse)"
+
+
+def _percent(again: float | None) -> str:
+    return words.NO_NUMBER if again is None else f"{min(99, max(1, round(100 * again)))} %"
+
+
+def _p_value(p: float) -> str:
+    return "below 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def explain(one: ClaimJudgement, found: Replication) -> str:

@@ -201,45 +201,6 @@ def noise_floor(found: Estimate | None, share: float = 0.95) -> float | None:
 
 
 @dataclass(frozen=True)
-class Spread:
-    """Standard deviation of one trial's logarithm, from `freedom` degrees of freedom."""
-
-    sd: float
-    freedom: float
-
-
-def residual_spread(rows: Sequence[Mapping[int, float]]) -> Spread | None:
-    """Spread of a trial about its cell and block: `rows` are cells, block → value above zero; blocks may be missing.
-
-    log y = cell + block + error, fitted by alternating means (exact for complete tables); None without a degree of freedom.
-    """
-    logs = [{block: math.log(value) for block, value in row.items()} for row in rows if row]
-    blocks = sorted({block for row in logs for block in row})
-    freedom = sum(map(len, logs)) - len(logs) - len(blocks) + 1
-    if not logs or freedom < 1:
-        return None
-    shift = dict.fromkeys(blocks, 0.0)
-    level = [0.0] * len(logs)
-    for _ in range(50):
-        level = [math.fsum(value - shift[block] for block, value in row.items()) / len(row) for row in logs]
-        for block in blocks:
-            apart = [row[block] - level[place] for place, row in enumerate(logs) if block in row]
-            shift[block] = math.fsum(apart) / len(apart)
-    errors = [(value - level[place] - shift[block]) ** 2 for place, row in enumerate(logs) for block, value in row.items()]
-    return Spread(math.sqrt(math.fsum(errors) / freedom), freedom)
-
-
-def known_spread_interval(ratios: Sequence[float], spread: Spread, confidence: float = 0.95) -> Interval:
-    """Interval of the mean ratio when the spread of one log-ratio is known from elsewhere. ValueError for no ratio."""
-    logs = logarithms_of(ratios)
-    if not logs:
-        raise ValueError("an interval of no ratios does not exist")
-    mean = math.fsum(logs) / len(logs)
-    half = student(spread.freedom, (1 + confidence) / 2) * spread.sd / math.sqrt(len(logs))
-    return Interval(mean, mean - half, mean + half, len(logs), confidence).exp()
-
-
-@dataclass(frozen=True)
 class Standings:
     """The standing of stacks by all pairs of them, in which no two statements contradict each other.
 
@@ -319,6 +280,15 @@ def _without_needless(groups: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]
 def pair_ratios(above: Mapping[int, float], below: Mapping[int, float]) -> list[float]:
     """Ratios above / below in the blocks that both have, by block."""
     return [above[block] / below[block] for block in sorted(set(above) & set(below))]
+
+
+def rank_p(left: Sequence[float], right: Sequence[float]) -> float | None:
+    """Two-sided p of no order in common, by Kendall's tau; exact where neither side has ties. None where there is no tau."""
+    from scipy.stats import kendalltau
+
+    if rank_correlation(left, right) is None:
+        return None
+    return float(kendalltau(left, right).pvalue)
 
 
 def rank_correlation(left: Sequence[float], right: Sequence[float]) -> float | None:

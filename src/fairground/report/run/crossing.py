@@ -30,6 +30,10 @@ DEFAULT_TIMEOUT_S = 1.0
 """PostgreSQL's own, where the run's settings do not say otherwise."""
 
 
+WIDE = 10.0
+"""An interval whose ends are so many times each other is no finding."""
+
+
 @dataclass(frozen=True)
 class Crossing:
     """One stack under one condition, all numbered trials together, and the same in order where the run has it."""
@@ -77,6 +81,11 @@ class Crossing:
         busy = sum(count for events in seen for event, count in events.items() if event not in ("idle", UNUSED))
         held = sum(count for events in seen for event, count in events.items() if event.startswith("Lock:"))
         return held / busy if busy else None
+
+    @property
+    def is_wide(self) -> bool:
+        """True if the interval of what order gives is too wide to be a finding."""
+        return self.gain is not None and self.gain.high > WIDE * self.gain.low
 
     @property
     def gain(self) -> intervals.Interval | None:
@@ -130,6 +139,13 @@ def sentences(one: Crossing) -> tuple[str, ...]:
         return (*said, f"The run holds no `{one.twin}` of it, so what order would give is not known.")
     if one.factor is None:
         return (*said, f"No block has both `{one.row.cell.workload}` and `{one.twin}` of it.")
+    if one.is_wide:
+        gain = one.gain
+        assert gain is not None
+        times = words.number(gain.high / gain.low)
+        blocks = words.plural(gain.count, "block")
+        said.append(f"What order gives is not known: the interval's ends are {times} times each other ({blocks}).")
+        return tuple(said)
     span = "in one block, which is not judged"
     if (gain := one.gain) is not None:
         span = f"95 % CI {words.number(gain.low)}–{words.number(gain.high)} ×, {words.plural(gain.count, 'block')}"
@@ -181,7 +197,7 @@ def cells(one: Crossing) -> tuple[str, ...]:
         words.number(one.pending),
         words.number(one.ordered.middle if one.ordered else None),
         words.count(one.ordered_deadlocks),
-        words.UNKNOWN if one.factor is None else f"{words.number(one.factor)} ×",
+        words.UNKNOWN if one.factor is None or one.is_wide else f"{words.number(one.factor)} ×",
     )
 
 

@@ -1,23 +1,26 @@
-"""Say what a distance does: goodput at each distance and pool, the best pool, and whether the stacks' order changes. Pure."""
+"""Say what a distance does: goodput at each distance and pool, the best pool, and whether the stacks' order changes. Pure.
+
+An order is told where intervals lie apart. A single block has none: its page has the numbers, and draws no conclusion.
+"""
 
 from __future__ import annotations
 
 import itertools
+import math
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fairground.model import Cell, PathWire, Run, foreign
-from fairground.report.boards import Board
+from fairground.report.boards import Board, BoardRow
 from fairground.report.run import table
 from fairground.report.text import words
+from fairground.stats.intervals import Interval
 
 BESIDE = "beside the database"
 FINDING = "distance"
 """What a trial measured of its wires."""
-APART = 1.1
-"""Two stacks are in an order where one has so many times the goodput of the other: less is a small machine's noise."""
 
 
 @dataclass(frozen=True)
@@ -31,16 +34,27 @@ class Distances:
     wires: tuple[PathWire | None, ...]
     pools: tuple[int, ...]
     rates: Mapping[str, Mapping[int, Mapping[PathWire | None, float]]]
+    bounds: Mapping[tuple[str, int, PathWire | None], Interval]
+    """The intervals of those numbers that have one: several blocks were measured."""
 
     def best(self, stack: str, wire: PathWire | None) -> tuple[int, float] | None:
         """The pool with the highest goodput, and that; None where there is no number."""
         known = [(rates[wire], pool) for pool, rates in self.rates[stack].items() if wire in rates]
         return None if not known else (max(known)[1], max(known)[0])
 
-    def pool_of(self, wire: PathWire | None) -> Counter[int]:
-        """Pool → for how many stacks it is the best."""
-        found = (self.best(stack, wire) for stack in self.rates)
-        return Counter(one[0] for one in found if one is not None)
+    def clearly_best(self, stack: str, wire: PathWire | None) -> int | None:
+        """The pool whose interval lies above those of all others; None where there is none."""
+        best = self.best(stack, wire)
+        others = (
+            [] if best is None else [pool for pool in self.rates[stack] if pool != best[0] and wire in self.rates[stack][pool]]
+        )
+        if best is None or not others:
+            return None
+        return best[0] if all(self._sign((stack, best[0]), (stack, pool), wire) == 1 for pool in others) else None
+
+    def pool_of(self, wire: PathWire | None) -> Counter[int | None]:
+        """Pool → for how many stacks it is clearly the best; None: no pool is."""
+        return Counter(self.clearly_best(stack, wire) for stack in self.rates if self.best(stack, wire) is not None)
 
     def spread(self, wire: PathWire | None) -> float | None:
         """The fastest stack over the slowest, each with its best pool; None for fewer than two."""
@@ -51,7 +65,7 @@ class Distances:
         """Count pairs of stacks: in the same order as beside the database, the other way round, in no order at one of both."""
         same = turned = neither = 0
         for one, other in itertools.combinations(self.rates, 2):
-            signs = [self._sign(one, other, at) for at in (None, wire)]
+            signs = [self._best_sign(one, other, at) for at in (None, wire)]
             if None in signs:
                 continue
             if 0 in signs:
@@ -62,32 +76,40 @@ class Distances:
                 turned += 1
         return same, turned, neither
 
-    def _sign(self, one: str, other: str, wire: PathWire | None) -> int | None:
-        """1 or -1 where one of both is clearly faster, 0 where neither is; None where a number is lacking."""
+    def _best_sign(self, one: str, other: str, wire: PathWire | None) -> int | None:
+        """The order of two stacks, each with its best pool; None where a number is lacking."""
         a, b = self.best(one, wire), self.best(other, wire)
+        return None if a is None or b is None else self._sign((one, a[0]), (other, b[0]), wire)
+
+    def _sign(self, one: tuple[str, int], other: tuple[str, int], wire: PathWire | None) -> int:
+        """1 or -1 where the interval of one of both lies above the other's, 0 where neither does."""
+        a, b = self.bounds.get((*one, wire)), self.bounds.get((*other, wire))
         if a is None or b is None:
-            return None
-        return 1 if a[1] >= APART * b[1] else -1 if b[1] >= APART * a[1] else 0
+            return 0
+        return 1 if a.low > b.high else -1 if b.low > a.high else 0
 
 
 def distances(boards: Sequence[Board]) -> tuple[Distances, ...]:
     """Collect what a run measured at several distances, by workload, in the order of the boards."""
-    found = dict[str, dict[Cell, float]]()
+    found = dict[str, dict[Cell, BoardRow]]()
     for board in boards:
         for row in board.numbered:
             assert row.middle is not None, "a row with a number"
-            found.setdefault(board.workload, {})[row.cell] = row.middle
+            found.setdefault(board.workload, {})[row.cell] = row
     made = (_of(workload, cells) for workload, cells in found.items())
     return tuple(one for one in made if len(one.wires) > 1 and None in one.wires)
 
 
-def _of(workload: str, cells: Mapping[Cell, float]) -> Distances:
+def _of(workload: str, cells: Mapping[Cell, BoardRow]) -> Distances:
     rates = dict[str, dict[int, dict[PathWire | None, float]]]()
-    for cell, rate in cells.items():
+    bounds = dict[tuple[str, int, PathWire | None], Interval]()
+    for cell, row in cells.items():
         pool = rates.setdefault(cell.stack, {}).setdefault(cell.settings.pool_total, {})
-        pool[cell.topology.wire] = rate
+        pool[cell.topology.wire] = row.middle or 0.0
+        if row.interval is not None:
+            bounds[cell.stack, cell.settings.pool_total, cell.topology.wire] = row.interval
     wires = sorted({cell.topology.wire for cell in cells}, key=_length_ms)
-    return Distances(workload, tuple(wires), tuple(sorted({cell.settings.pool_total for cell in cells})), rates)
+    return Distances(workload, tuple(wires), tuple(sorted({cell.settings.pool_total for cell in cells})), rates, bounds)
 
 
 def _length_ms(wire: PathWire | None) -> float:
@@ -96,6 +118,9 @@ def _length_ms(wire: PathWire | None) -> float:
 
 def sentences(one: Distances) -> Iterator[str]:
     """Say what the numbers show: how far the stacks lie apart, whether their order changes, and which pool is the best."""
+    if not one.bounds:
+        yield "One block: no number here has an interval, so neither an order of the stacks nor a best pool is told."
+        return
     spreads = [(wire, one.spread(wire)) for wire in one.wires]
     known = [f"{words.number(spread)} × {_at(wire)}" for wire, spread in spreads if spread is not None]
     if known:
@@ -105,11 +130,12 @@ def sentences(one: Distances) -> Iterator[str]:
         if same + turned + neither:
             yield (
                 f"Pairs of stacks {_at(wire)}: {turned} the other way round than {BESIDE}, {same} in the same order, and"
-                f" {neither} of which neither is a tenth faster in one of both places."
+                f" {neither} whose intervals overlap in one of both places."
             )
     if len(one.pools) > 1:
         for wire in one.wires:
-            told = ", ".join(f"{pool} for {count}" for pool, count in sorted(one.pool_of(wire).items()))
+            pools = sorted(one.pool_of(wire).items(), key=lambda item: item[0] or math.inf)
+            told = ", ".join(f"{'none clearly' if pool is None else pool} for {count}" for pool, count in pools)
             yield f"The best pool {_at(wire)}: {told}."
 
 
@@ -130,7 +156,7 @@ def added_by_wires(run: Run) -> Iterator[str]:
 
 
 def markdown(run: Run, boards: Sequence[Board]) -> str | None:
-    """A table for each workload, and what it says; None where the run has one distance alone. The best pool stands in bold."""
+    """A table for each workload, and what it says; None where the run has one distance alone. A clearly best pool is bold."""
     found = distances(boards)
     if not found:
         return None
@@ -152,11 +178,11 @@ def _rows(one: Distances) -> Iterator[tuple[str, ...]]:
 
 
 def _number(one: Distances, stack: str, pool: int, wire: PathWire | None) -> str:
-    rate, best = one.rates[stack][pool].get(wire), one.best(stack, wire)
+    rate = one.rates[stack][pool].get(wire)
     if rate is None:
         return words.NO_NUMBER
     text = words.number(rate)
-    return f"**{text}**" if len(one.rates[stack]) > 1 and best is not None and best[0] == pool else text
+    return f"**{text}**" if one.clearly_best(stack, wire) == pool else text
 
 
 def _named(wire: PathWire | None) -> str:

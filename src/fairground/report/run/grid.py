@@ -62,7 +62,7 @@ class GridLine:
 
     @property
     def departs(self) -> str:
-        """The reason for the stack's mark: what is tuned, or that it is an event loop of its own. Empty for a documented one."""
+        """The reason for the stack's mark: what is tuned or its author's choice, or its own loop. Empty for a documented one."""
         if self.approach is None or self.approach is Approach.DOCUMENTED:
             return ""
         told = "; ".join(one.what for one in self.tuning)

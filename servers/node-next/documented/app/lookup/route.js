@@ -1,4 +1,4 @@
-import { HttpError, json, route } from '../../answers.js'
+import { HttpError, route } from '../../answers.js'
 export { notAllowed as GET, notAllowed as PUT, notAllowed as PATCH, notAllowed as DELETE } from '../../answers.js'
 
 export const POST = route(async request => {
@@ -6,5 +6,5 @@ export const POST = route(async request => {
   if (typeof body?.account_id !== 'string') throw new HttpError(400, '`account_id` must be a string in a JSON object')
   const account = globalThis.accounts.get(body.account_id)
   if (!account) throw new HttpError(404, 'no such account')
-  return json(account)
+  return Response.json(account)
 })

@@ -1,0 +1,198 @@
+"""Claims about shares, counts and diagnoses: what happened in trials, and how sure that makes a sentence. Pure.
+
+Counts are rates. Of an event that happened once in ten seconds a fresh run may see none, or five. So a count has the interval of
+Poisson's law, made wider where trials differ by more than that law allows. That there are some is shown by one of them; how
+likely a fresh run sees some depends on how many there were.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+
+from fairground.claims.statement import COUNT_METRICS, Statement
+from fairground.claims.sureness import CLEAR, DECIDED, SAME, SureVerdict, again, decide, is_so
+from fairground.claims.verdict import ClaimVerdict, VerdictGrade
+from fairground.stats.fit import Estimate
+from fairground.stats.intervals import Interval, significant
+
+LONG_S = 30.0
+"""Seconds of load after which a count of 0 says that there are none: what is rare is missed in less."""
+
+RARE = 0.001
+"""A share of answers below which there are none to speak of."""
+
+LEAST_TRIALS = 3
+"""Fewer trials say nothing of a diagnosis: two of two agree by chance in half of all cases."""
+
+SHARES_SD, SHARES_FREEDOM = 0.5, 30
+"""Of the logarithm of one trial's share, at the least: shares of errors differ by half from trial to trial."""
+
+JEFFREYS = 0.5
+"""What is added to a count that is the only thing known (Jeffreys 1946)."""
+
+
+@dataclass(frozen=True)
+class EventTrial:
+    """A trial's share or count, the events behind it, their requests, and the seconds of load."""
+
+    value: float
+    events: float
+    requests: float
+    loaded_s: float
+
+
+def poisson(events: float, miss: float = DECIDED) -> tuple[float, float]:
+    """The interval of a Poisson count. Source: Garwood, "Fiducial limits for the Poisson distribution", Biometrika 1936."""
+    from scipy.special import gammaincinv
+
+    low = float(gammaincinv(events, miss / 2)) if events else 0.0
+    return low, float(gammaincinv(events + 1, 1 - miss / 2))
+
+
+def dispersion(counts: Sequence[float]) -> float:
+    """Tell how much more counts differ than Poisson's law allows, by Pearson's chi-square; at least 1."""
+    mean = fmean(counts) if counts else 0.0
+    if len(counts) < 2 or not mean:
+        return 1.0
+    return max(1.0, math.fsum((one - mean) ** 2 for one in counts) / mean / (len(counts) - 1))
+
+
+def rate(trials: Sequence[EventTrial], window_s: float) -> Interval:
+    """Events in a window of so many seconds, with Poisson's interval."""
+    counts = [one.events for one in trials]
+    apart, loaded_s = dispersion(counts), math.fsum(one.loaded_s for one in trials)
+    low, high = poisson(math.fsum(counts) / apart)
+    scale = window_s / loaded_s
+    return Interval(math.fsum(counts) * scale, low * apart * scale, high * apart * scale, len(trials), 1 - DECIDED)
+
+
+def decide_events(statement: Statement, trials: Sequence[EventTrial]) -> SureVerdict:
+    """The verdict on shares or counts. Trials without an answer to count are none of these."""
+    bound, factor = statement.right.factor, statement.left.factor
+    if bound == 0 and statement.op in (">", "<="):
+        return _some_or_none(statement, trials)
+    if statement.terms[0].metric in COUNT_METRICS:
+        return _counted(statement.op, trials, factor, bound)
+    return _shares(statement.op, trials, factor, bound)
+
+
+def _some_or_none(statement: Statement, trials: Sequence[EventTrial]) -> SureVerdict:
+    """Tell whether there are some, or none: one event shows that there are some.
+
+    A count has to stay at 0 for LONG_S, whichever of the two was claimed; a share is of so many answers that 0 is known.
+    """
+    counts = [one.events for one in trials]
+    happened = math.fsum(counts) / dispersion(counts)
+    counted = statement.terms[0].metric in COUNT_METRICS
+    loaded_s, requests = (math.fsum(values) for values in zip(*((one.loaded_s, one.requests) for one in trials), strict=True))
+    if not happened and counted and loaded_s < LONG_S:
+        return SureVerdict(ClaimVerdict.INCONCLUSIVE)
+    none_again = 0.5 ** (happened + JEFFREYS)  # the predictive law of a Poisson count with a prior of Jeffreys
+    verdict = ClaimVerdict.HOLDS if (happened > 0) == (statement.op == ">") else ClaimVerdict.FAILS
+    if happened:
+        sure = none_again < CLEAR
+    else:
+        most = poisson(0.0, 2 * CLEAR)[1]
+        sure = most * LONG_S / loaded_s < 1 if counted else most < RARE * requests
+    return SureVerdict(verdict, _grade(sure), 1 - none_again if happened else none_again)
+
+
+def _counted(op: str, trials: Sequence[EventTrial], factor: float, bound: float) -> SureVerdict:
+    """A mean count held against a bound, by Poisson's interval."""
+    counts = [one.events for one in trials]
+    apart, scale = dispersion(counts), factor * dispersion(counts) / len(counts)
+    told = {}
+    for miss in (DECIDED, CLEAR):
+        low, high = (scale * end for end in poisson(math.fsum(counts) / apart, miss))
+        sides = {">": (low > bound, high <= bound), ">=": (low >= bound, high < bound),
+                 "<": (high < bound, low >= bound), "<=": (high <= bound, low > bound)}  # fmt: skip
+        holds, fails = sides.get(
+            op, (bound * (1 - SAME) <= low and high <= bound * (1 + SAME), high < bound * (1 - SAME) or low > bound * (1 + SAME))
+        )
+        told[miss] = ClaimVerdict.HOLDS if holds else ClaimVerdict.FAILS if fails else ClaimVerdict.INCONCLUSIVE
+    return SureVerdict(
+        told[DECIDED], None if told[DECIDED] is ClaimVerdict.INCONCLUSIVE else _grade(told[CLEAR] is told[DECIDED])
+    )
+
+
+def _shares(op: str, trials: Sequence[EventTrial], factor: float, bound: float) -> SureVerdict:
+    """Shares of some trials held against a bound: each must agree.
+
+    How sure that is, the logarithms of shares over the bound say: an answer more or less is half a one, and trials differ by
+    SHARES_SD at least.
+    """
+    agreed = [is_so(op, factor * one.value, bound) for one in trials]
+    verdict = ClaimVerdict.HOLDS if all(agreed) else ClaimVerdict.FAILS if not any(agreed) else ClaimVerdict.INCONCLUSIVE
+    if verdict is ClaimVerdict.INCONCLUSIVE:
+        return SureVerdict(verdict)
+    logs = [math.log(factor * (one.events + JEFFREYS) / (one.requests + 1) / bound) for one in trials]
+    sd = max(SHARES_SD, stdev(logs) if len(logs) > 1 else 0.0)
+    found = Estimate(fmean(logs), sd / math.sqrt(len(logs)), SHARES_FREEDOM, len(logs))
+    sure = decide(op, found)
+    return SureVerdict(verdict, _grade(sure.verdict is verdict and sure.grade is VerdictGrade.CLEAR), again(op, verdict, found))
+
+
+def decide_word(word: str, found: Sequence[str]) -> SureVerdict:
+    """The verdict on a diagnosis: whether most trials name it, as surely as so few can say."""
+    count, agreed = len(found), sum(one == word for one in found)
+    verdict, sure = _most(agreed, count)
+    if verdict is ClaimVerdict.INCONCLUSIVE:
+        return SureVerdict(verdict)
+    return SureVerdict(verdict, _grade(sure), math.fsum(_chance(k, count, agreed) for k in range(count + 1)
+                                                        if _most(k, count)[0] is verdict))  # fmt: skip
+
+
+def _most(agreed: int, count: int) -> tuple[ClaimVerdict, bool]:
+    """Tell whether more than half of all trials would agree, and whether that is clear."""
+    from scipy.special import betainc
+
+    if count < LEAST_TRIALS:
+        return ClaimVerdict.INCONCLUSIVE, False
+    fewer = float(betainc(agreed + JEFFREYS, count - agreed + JEFFREYS, 0.5))
+    if DECIDED <= fewer <= 1 - DECIDED:
+        return ClaimVerdict.INCONCLUSIVE, False
+    return (ClaimVerdict.HOLDS if fewer < 0.5 else ClaimVerdict.FAILS), min(fewer, 1 - fewer) < CLEAR
+
+
+def _chance(k: int, count: int, agreed: int) -> float:
+    """Compute how likely `k` of so many fresh trials agree, where `agreed` of as many did."""
+    from scipy.special import betaln
+
+    yes, no = agreed + JEFFREYS, count - agreed + JEFFREYS
+    return math.comb(count, k) * math.exp(float(betaln(k + yes, count - k + no) - betaln(yes, no)))
+
+
+def _grade(sure: bool) -> VerdictGrade:
+    return VerdictGrade.CLEAR if sure else VerdictGrade.LEANING
+
+
+def events_sentence(statement: Statement, trials: Sequence[EventTrial], verdict: ClaimVerdict) -> str:
+    """Say what was counted: of counts their sum, and the rate with its interval where there were some."""
+    metric, factor, count = statement.terms[0].metric, statement.left.factor, len(trials)
+    low, high = factor * min(one.value for one in trials), factor * max(one.value for one in trials)
+    shares = metric not in COUNT_METRICS
+    written = [f"{value:.2%}" if shares else f"{value:,.0f}" for value in (low, high)]
+    words = written[0] if written[0] == written[1] else f"{written[0]} to {written[1]}"
+    words += f" in {count} trial{'s' if count > 1 else ''}"
+    if shares:
+        return words
+    loaded_s = math.fsum(one.loaded_s for one in trials)
+    if any(one.events for one in trials):
+        found = rate(trials, 10.0)
+        ends = " to ".join(significant(end) for end in (found.low, found.high))
+        return f"{words}: {significant(found.middle)} in 10 s ({ends})"
+    words += f", in {loaded_s:.3g} s of load"
+    if verdict is ClaimVerdict.INCONCLUSIVE:
+        words += f"; none in {LONG_S:.0f} s would decide it"
+    return words
+
+
+def diagnosis_sentence(found: Sequence[str]) -> str:
+    """Say what the trials name, and that three are needed where there are fewer."""
+    told = ", ".join(f"{word} in {count} of {len(found)}" for word, count in Counter(found).most_common())
+    few = f"; {LEAST_TRIALS} are asked for" if len(found) < LEAST_TRIALS else ""
+    return f"the lab's diagnosis: {told} trial{'s' if len(found) > 1 else ''}{few}"

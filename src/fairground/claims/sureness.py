@@ -1,0 +1,135 @@
+"""Grade the verdict on an estimated ratio, and foretell whether a fresh run repeats it. Pure.
+
+A verdict asks where a whole interval lies. It is clear where an interval of 99.5 % says the same as one of 95 %. A fresh run's
+estimate scatters about the truth as this one does, so the two differ by the root of two times the error: what this run shows
+at z = 2.0 a fresh one shows in less than half of all cases.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from fairground.claims.verdict import ClaimVerdict, VerdictGrade
+from fairground.stats.fit import Estimate
+from fairground.stats.intervals import student
+
+DECIDED, CLEAR = 0.05, 0.005
+"""How often an interval that decides, and one that is clear about it, may miss the truth."""
+
+SAME = 0.15
+"""`~` holds when the interval lies within this share of equality."""
+
+TIED = 0.05
+"""`<` and `>` are a tie when the whole interval lies within this share of equality: no further block will change that."""
+
+POWER = 0.80
+"""A forecast of blocks decides in so many of the cases in which the truth is what it looks like."""
+
+MOST_BLOCKS = 200
+
+LOOKS = {1: 0.05, 2: 0.0294, 3: 0.0221, 4: 0.0182}
+"""How often an interval may miss that is looked at so many times, to miss in 5 % of all runs.
+
+Source: Pocock, "Group sequential methods in the design and analysis of clinical trials", Biometrika 1977.
+"""
+
+
+@dataclass(frozen=True)
+class SureVerdict:
+    """A verdict with its grade, how likely a fresh run repeats it, and about how many blocks would decide it."""
+
+    verdict: ClaimVerdict
+    grade: VerdictGrade | None = None
+    again: float | None = None
+    needs: int | None = None
+
+
+def decide(op: str, found: Estimate, rivals: int = 1, miss: float = DECIDED) -> SureVerdict:
+    """The verdict on a logarithm that a claim holds against 0.
+
+    A claim about the first of all does not hold as soon as one rival says so: of many equal ones, one would by chance. So that
+    answer is held to their number. That it holds needs all of them, and is not.
+    """
+    verdict = _told(op, found, rivals, miss)
+    if verdict is ClaimVerdict.INCONCLUSIVE:
+        return SureVerdict(verdict, needs=blocks_needed(op, found))
+    sure = _told(op, found, rivals, miss * CLEAR / DECIDED) is verdict
+    share = miss / rivals if verdict is ClaimVerdict.FAILS else miss
+    grade = VerdictGrade.CLEAR if sure else VerdictGrade.LEANING
+    return SureVerdict(verdict, grade, again(op, verdict, found, share))
+
+
+def _told(op: str, found: Estimate, rivals: int, miss: float) -> ClaimVerdict:
+    verdict = _compared(op, found, miss)
+    if verdict is ClaimVerdict.FAILS and rivals > 1:
+        strict = _compared(op, found, miss / rivals)
+        return verdict if strict is ClaimVerdict.FAILS else ClaimVerdict.INCONCLUSIVE
+    return verdict
+
+
+def _compared(op: str, found: Estimate, miss: float) -> ClaimVerdict:
+    """Tell where the whole interval lies."""
+    ours = found.interval(1 - miss)
+    if op == "~":
+        bound = math.log1p(SAME)
+        if -bound <= ours.low and ours.high <= bound:
+            return ClaimVerdict.HOLDS
+        return ClaimVerdict.FAILS if ours.high < -bound or ours.low > bound else ClaimVerdict.INCONCLUSIVE
+    bound = math.log1p(TIED)
+    if -bound <= ours.low and ours.high <= bound:
+        return ClaimVerdict.TIE
+    if ours.low > 0 or ours.high < 0:
+        return ClaimVerdict.HOLDS if (ours.low > 0) == (op in (">", ">=")) else ClaimVerdict.FAILS
+    return ClaimVerdict.INCONCLUSIVE
+
+
+def is_so(op: str, value: float, bound: float) -> bool:
+    """Tell whether a number is to a bound as the operator says."""
+    told = {"<": value < bound, "<=": value <= bound, ">": value > bound, ">=": value >= bound}
+    return told.get(op, math.isclose(value, bound, rel_tol=SAME, abs_tol=1e-9))
+
+
+def again(op: str, verdict: ClaimVerdict, found: Estimate, miss: float = DECIDED) -> float:
+    """Foretell how likely a fresh run of the same length has this verdict.
+
+    What is far enough from equality to be noticed is too far on average, so it counts as nearer by 1/z² of itself (James & Stein,
+    "Estimation with quadratic loss", 1961).
+    """
+    near = verdict is ClaimVerdict.TIE or (op == "~" and verdict is ClaimVerdict.HOLDS)
+    if not near and found.middle:
+        found = replace(found, middle=found.middle * max(0.0, 1 - (found.error / found.middle) ** 2))
+    half = student(found.freedom, 1 - miss / 2) * found.error
+    same, tied = math.log1p(SAME) - half, math.log1p(TIED) - half
+    beyond = max(half, tied)
+    if op == "~":
+        apart = math.log1p(SAME) + half
+        return _between(found, -same, same) if verdict is ClaimVerdict.HOLDS else 1 - _between(found, -apart, apart)
+    if verdict is ClaimVerdict.TIE:
+        return _between(found, -tied, tied)
+    above = (verdict is ClaimVerdict.HOLDS) == (op in (">", ">="))
+    return _between(found, beyond, math.inf) if above else _between(found, -math.inf, -beyond)
+
+
+def _between(found: Estimate, low: float, high: float) -> float:
+    """Foretell how likely a fresh estimate lies between two bounds."""
+    from scipy.special import stdtr
+
+    if low >= high:
+        return 0.0
+    error = math.sqrt(2) * found.error
+    if not error:
+        return float(low <= found.middle <= high)
+    below, above = (float(stdtr(found.freedom, (bound - found.middle) / error)) for bound in (low, high))
+    return above - below
+
+
+def blocks_needed(op: str, found: Estimate) -> int | None:
+    """About so many blocks of this spread would decide, in POWER of all cases; None where it is too close to call."""
+    middle = abs(found.middle)
+    distance = abs(middle - math.log1p(SAME)) if op == "~" else middle
+    if not distance:
+        return None
+    deviations = student(math.inf, 1 - DECIDED / 2) + student(math.inf, POWER)
+    needed = max(math.ceil((deviations * found.spread / distance) ** 2), found.blocks + 1)
+    return needed if needed <= MOST_BLOCKS else None

@@ -1,0 +1,57 @@
+"""Draw what steps add to the CPU of an answer: a bar for each step, with its interval. What saves goes to the left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from fairground.report.charts import svg
+from fairground.report.charts.scale import Scale, linear_ticks
+from fairground.report.text import words
+
+WIDTH_PX, LINE_PX, HEAD_PX, FOOT_PX, NAMES_PX, NUMBERS_PX, EDGE_PX = 880, 22, 12, 40, 340, 90, 10
+MOST = 24
+"""More steps need a table, which is below."""
+
+
+@dataclass(frozen=True)
+class WaterfallStep:
+    """One step: its name, and what it adds, in µs, with the ends of its interval."""
+
+    name: str
+    middle: float
+    low: float
+    high: float
+
+
+def picture(steps: Sequence[WaterfallStep]) -> Markup | None:
+    """The bars in the order given, the first MOST of them; None without any."""
+    shown = steps[:MOST]
+    if not shown:
+        return None
+    low = min(0.0, *(one.middle for one in shown))
+    high = max(1.0, *(one.middle for one in shown))
+    x = Scale(low * 1.1, high * 1.1, NAMES_PX, WIDTH_PX - NUMBERS_PX)
+    foot_px = HEAD_PX + LINE_PX * len(shown)
+    y = Scale(0, 1, foot_px, HEAD_PX)
+    ticks = svg.value_ticks(tick for tick in linear_ticks(high, 6))
+    parts = [svg.foot_axis(x, y, ticks, "µs of CPU that it adds to an answer, of all roles but the generator", grid=True)]
+    parts += [_bar(one, x, HEAD_PX + LINE_PX * (place + 0.5)) for place, one in enumerate(shown)]
+    said = "; ".join(f"{one.name}: {words.number(one.middle)} µs" for one in shown)
+    return svg.picture(WIDTH_PX, foot_px + FOOT_PX, "What a step adds to an answer", parts, said)
+
+
+def _bar(one: WaterfallStep, x: Scale, y: float) -> str:
+    left, right = sorted((x.px(0), x.px(one.middle)))
+    ends = f" ({words.number(one.low)} to {words.number(one.high)})" if one.low < one.high else ", one block"
+    label = f"{one.name}: {words.number(one.middle)} µs{ends}"
+    return "".join(
+        (
+            svg.text(NAMES_PX - 8, y + 4, svg.fit(one.name, NAMES_PX - EDGE_PX - 8), "ink", "end"),
+            svg.box(left, y - 7, max(right, left + 1), y + 7, "server", 0.8, label),
+            svg.line([(x.px(one.low), y), (x.px(one.high), y)], "ink", 1.5),
+            svg.text(WIDTH_PX - NUMBERS_PX + 8, y + 4, words.number(one.middle), "ink"),
+        )
+    )
