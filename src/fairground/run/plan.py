@@ -207,6 +207,7 @@ def williams(count: int) -> list[list[int]]:
 def _join(suite: Suite, parts: Sequence[PlanPart], command: str, unavailable: Mapping[str, str]) -> Plan:
     skipped: dict[str, str] = {}
     heats: dict[HeatKey, Heat] = {}
+    crossed = list[str]()
     for whole in parts:
         names = [f"generator {load.generator}" for load in whole.loads] + [f"topology {one.id}" for one in whole.topologies]
         names.append(f"PostgreSQL {whole.settings.postgres_version}")
@@ -223,11 +224,14 @@ def _join(suite: Suite, parts: Sequence[PlanPart], command: str, unavailable: Ma
                 if stack.id in unavailable:
                     skipped[stack.id] = unavailable[stack.id]
                 elif workload.contract.id != stack.server.contract.id:
-                    continue  # `all` stacks, or workloads of several contracts: each has its own
+                    crossed.append(f"{stack.id} {workload.id}")
                 elif workload.id in stack.server.skip:
                     skipped[f"{stack.id} {workload.id}"] = stack.server.skip[workload.id]
                 else:
                     _enter(heats, part, stack, workload)
+    if crossed and not all(naming.EVERY in group.workloads for group in suite.groups):
+        more = f" and {len(crossed) - 1} more" if len(crossed) > 1 else ""
+        skipped[f"pairs of two contracts: {crossed[0]}{more}"] = "a stack is asked the workloads of its own contract"
     if not heats:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in skipped.items())
         raise LabError("nothing is left to measure" + (f" ({reasons})" if reasons else ""), "choose other stacks or workloads", 3)
