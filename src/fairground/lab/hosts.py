@@ -269,7 +269,8 @@ def _same_kind(sentence: str, one: Any, other: Any) -> None:
 
 def _refuse(sentence: str, changes: Sequence[str]) -> None:
     if changes:
-        raise LabError(f"{sentence}: {', '.join(changes)}", "a run is of one kind of machine, and one version of each program and contract")
+        hint = "a run is of one kind of machine, and one version of each program and contract"
+        raise LabError(f"{sentence}: {', '.join(changes)}", hint)
 
 
 def _common(answers: Sequence[OrderAnswer]) -> dict[str, str]:
