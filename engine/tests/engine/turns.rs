@@ -283,9 +283,11 @@ fn steps_in_turns() {
     let more = length(&rows[1]).saturating_sub(200_000) * 404 / 1_000_000;
     assert_eq!(due(&rows[0]), 40);
     assert!((81..=82 + more).contains(&due(&rows[1])), "{rows:?}");
-    for row in rows {
-        assert_eq!(row["outcomes"]["ok"], row["due"]);
-    }
+    let outcome = |row: &Value, name: &str| row["outcomes"][name].as_u64().unwrap();
+    assert_eq!(outcome(&rows[0], "ok"), 40);
+    // At the end the last one may find no connection free.
+    let last = &rows[1];
+    assert_eq!(outcome(last, "ok") + outcome(last, "unsent"), due(last));
     assert_eq!(rows[1]["start_us"], length(&rows[0]));
     assert_eq!(
         length(&rows[0]) + length(&rows[1]),
