@@ -76,8 +76,9 @@ def test_a_status_that_is_expected_is_good() -> None:
 
 @pytest.mark.live
 @pytest.mark.parametrize("first", [503, 502, 404])
-def test_what_comes_after_the_start_is_good(first: int) -> None:
+def test_what_comes_after_the_start_is_good(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A service that answers badly while it starts is held to what it answers then."""
+    monkeypatch.setattr(behaviour, "SETTLE_S", {first // 100: 60.0})
     found = seen(lambda number, _: answer(first if number <= behaviour.REPEATS else 200))
     assert (found.status, found.good, found.broken) == (200, True, ())
     assert of(found, "start").sentence.startswith(f"it answered with status {first} for ")
