@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairground.generators import TOOLS, engine
+from fairground.generators import TOOLS, engine, engine_plan
 from fairground.generators.slots import Templates
 from fairground.generators.tool import Tool, ToolJob, ToolOutput
-from fairground.model import LabError, Load, Outcomes, Workload
-from fairground.model.subject import Audit, Expectation
+from fairground.model import Audit, Expectation, LabError, Load, LoadRequest, Outcomes, Workload
 from frame import ROOT
 
 # Another binary can be measured by naming it in the environment.
@@ -53,7 +52,7 @@ class Shape:
         body = {"exact": self.expect_body} if compares and self.expect_body else None
         path = self.path + (SLOTS if self.parameters else "")
         expect = Expectation(200, self.content_type, body, 1)
-        return Workload("x", "", "", self.method, path, (), None, expect, (), Audit(False, 0, 0), None)
+        return Workload("x", "", "", (LoadRequest("x", self.method, path, expect=expect),), Audit(), None)
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,7 @@ class Generator:
         """The words after the program's name; files that they name are written into `folder`."""
         if self.tool is not None:
             return self.tool.command(self.job(shape, folder))
-        plan = engine.plan(shape.workload(self.compares), shape.load(shape.timeout_ms), "127.0.0.1", shape.port, 7, {})
+        plan = engine_plan.plan(shape.workload(self.compares), shape.load(shape.timeout_ms), "127.0.0.1", shape.port, 7, {})
         plan["load"] = {**dict(plan["load"]), "warmup_s": 0}  # type: ignore[call-overload]
         (folder / "plan.json").write_text(json.dumps(plan))
         return ["run", "--plan", "plan.json"]

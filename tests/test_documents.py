@@ -20,6 +20,8 @@ LINES = {
 }
 DECISIONS = sorted(path.name for path in (ROOT / "docs" / "decisions").glob("[0-9]*.md"))
 SERVERS = sorted(path.parent.name for path in (ROOT / "servers").glob("*/README.md"))
+EXAMPLE = ROOT / "examples" / "todo"
+OF_THE_EXAMPLE = sorted(str(path.relative_to(EXAMPLE)) for depth in ("", "*/*/") for path in EXAMPLE.glob(f"{depth}README.md"))
 
 
 def prose(markdown: str) -> Iterator[str]:
@@ -77,3 +79,9 @@ def test_a_decision_is_one_short_page(name: str) -> None:
 def test_a_server_tells_its_choices_in_short_sentences(server: str) -> None:
     """Who compares two servers reads the READMEs of both."""
     assert long_sentences((ROOT / "servers" / server / "README.md").read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("name", OF_THE_EXAMPLE)
+def test_the_example_is_told_in_short_sentences(name: str) -> None:
+    """Who begins with an application of his own reads the example's."""
+    assert long_sentences((EXAMPLE / name).read_text(encoding="utf-8")) == []

@@ -28,7 +28,7 @@ def words_of(contract: Contract, workloads: list[Workload]) -> set[str]:
     found = {*contract.environment, *contract.paths, *contract.paths.values(), contract.ready.path}
     found |= set(re.findall(r'CREATE (?:TABLE|FUNCTION) "?(\w+)', contract.sql["schema"]))
     for one in workloads:
-        found |= {one.id.removeprefix(f"{contract.id}/"), re.split(r"[?{]", one.path)[0]}
+        found |= {one.id.removeprefix(f"{contract.id}/"), *(re.split(r"[?{]", each.path)[0] for each in one.requests)}
     return {word for word in found if not word.startswith("$")}
 
 

@@ -1,4 +1,4 @@
-"""The lab's own contracts, as the tests share them."""
+"""The lab's own contracts, and that of the example, as the tests share them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from fairground import contract
 from fairground.inputs import contracts, workload_files
 
 CONTRACTS = contracts.load_contracts(ROOT / "contracts")
+EXAMPLES = contracts.load_contracts(ROOT / "examples" / "todo" / "contracts")
+"""The contract of an application that is not the lab's."""
 SEEDS = CONTRACTS["seeds"]
 CASES = contract.load(SEEDS)
 WORKLOADS = {one.id: one for one in workload_files.load_workloads(SEEDS)}

@@ -24,11 +24,12 @@ from fairground.model import (
     CellSettings,
     DatabaseEnded,
     DatabaseWork,
-    Expectation,
     Finding,
     Invariant,
     LabError,
     Load,
+    LoadRequest,
+    Needs,
     Result,
     Severity,
     Stack,
@@ -44,15 +45,8 @@ WORKLOAD = Workload(
     id="write",
     title="write a row",
     why="",
-    method="POST",
-    path="/write",
-    headers=(),
-    body=None,
-    expect=Expectation(200, None, None, 1),
-    ledger=(),
-    audit=Audit(
-        True, 0, 0, (Invariant("rows", "one row for each good answer", "SELECT count(*) FROM rows", "before + acknowledged"),)
-    ),
+    requests=(LoadRequest("write", "POST", "/write", needs=Needs()),),
+    audit=Audit(True, (Invariant("rows", "one row for each good answer", "SELECT count(*) FROM rows", "before + acknowledged"),)),
     limit_sql=None,
 )
 """Each good answer leaves a row."""

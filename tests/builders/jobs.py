@@ -19,5 +19,5 @@ def job(workload: str = "ping", folder: Path = Path(), **load: Any) -> ToolJob:
     shape = Load(**({"connections": 4, "window_s": 1.0, "timeout_ms": 1000} | load))
     asked = WORKLOADS[workload]
     return ToolJob(
-        shape, asked, Templates.of(asked), "127.0.0.1", 17_123, 15, shape.window_s, shape.requests, 1, folder, shape.stages
+        shape, asked, Templates.of(asked.first), "127.0.0.1", 17_123, 15, shape.window_s, shape.requests, 1, folder, shape.stages
     )

@@ -10,8 +10,9 @@ from fairground.model import (
     Approach,
     Audit,
     CellSettings,
-    Expectation,
     Load,
+    LoadRequest,
+    Needs,
     Plan,
     Server,
     Stack,
@@ -41,8 +42,7 @@ def stacks(count: int) -> tuple[Stack, ...]:
 
 def workload(identity: str) -> Workload:
     """A workload that asks nothing."""
-    expect = Expectation(200, None, None, 1)
-    return Workload(identity, "Title", "why", "GET", "/", (), None, expect, (), Audit(False, 0, 0), None)
+    return Workload(identity, "Title", "why", (LoadRequest(identity, "GET", "/", needs=Needs()),), Audit(), None)
 
 
 def workloads(count: int) -> tuple[Workload, ...]:

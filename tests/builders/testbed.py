@@ -27,7 +27,8 @@ class FakeServer:
 
     def prepare(self, data: ContractData) -> None:
         """Make nothing."""
-        self._note(f"data of scale {data.scale} on {self.number}")
+        with_sql = "" if data.before is None else f" with {data.before.name}"
+        self._note(f"data of scale {data.scale}{with_sql} on {self.number}")
 
     def version(self) -> str:
         return f"{self.number}.1"

@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import pytest
 
-from builders.contracts import CONTRACTS, EVERY_WORKLOAD
+from builders.contracts import CONTRACTS, EVERY_WORKLOAD, EXAMPLES
 from builders.paths import TESTS
 from fairground.inputs import manifest, workload_files
 from fairground.measure import Bench
@@ -23,11 +23,20 @@ Row = Mapping[str, Any]
 
 ZOO = TESTS / "zoo"
 EXPECTED: Mapping[str, list[dict[str, Any]]] = tomllib.loads((ZOO / "expected.toml").read_text())
-SERVERS = manifest.load_servers(ZOO, CONTRACTS)
+SERVERS = (*manifest.load_servers(ZOO, CONTRACTS), *manifest.load_servers(TESTS / "zoo-todo", EXAMPLES))
 SCALE = 1
-WORKLOADS = {one.id: workload_files.render(one, SCALE) for one in EVERY_WORKLOAD}
-HEALTHY = "healthy:asyncio"
-WITH_A_HEALTHY_ONE = {row["workload"] for row in EXPECTED["trial"] if row["stack"] == HEALTHY}
+WORKLOADS_OF_ALL = (*EVERY_WORKLOAD, *(one for each in EXAMPLES.values() for one in workload_files.load_workloads(each)))
+WORKLOADS = {one.id: workload_files.render(one, SCALE) for one in WORKLOADS_OF_ALL}
+HEALTHY: Mapping[str, str] = {"todo": "clerk:reads"}
+"""Contract → the honest animal that stands beside the others; those that are not named have the first one below."""
+
+
+def healthy_of(row: Row) -> str:
+    """The honest animal of a row's contract."""
+    return HEALTHY.get(row["workload"].rpartition("/")[0], "healthy:asyncio")
+
+
+WITH_A_HEALTHY_ONE = {row["workload"] for row in EXPECTED["trial"] if row["stack"] == healthy_of(row)}
 ALONE = ("ready", "connections", "strays")
 """Findings of which a neighbour has its part: it waits, finds no connection, or is told that strays may be its own."""
 NEVER_READY_S = 3.0
@@ -88,11 +97,11 @@ def parts(rows: Sequence[Row]) -> list[tuple[Row, ...]]:
     """
     together: dict[tuple[object, ...], list[Row]] = {}
     for number, row in enumerate(rows):
-        if row["stack"] != HEALTHY:
+        if row["stack"] != healthy_of(row):
             key = (number,) if is_alone(row) else (row["workload"], row["connections"], row.get("place"))
             together.setdefault(key, []).append(row)
     found = [tuple(part) for some in together.values() for part in _even(some, ARMS_AT_ONCE - 1)]
-    healthy = [row for row in rows if row["stack"] == HEALTHY]
+    healthy = [row for row in rows if row["stack"] == healthy_of(row)]
     return found + [(row,) for row in healthy if not any(_holds(part, row) for part in found)]
 
 
@@ -131,15 +140,16 @@ class Sessions(Generic[End]):
         if number not in self._ends:
             part = self._parts[number]
             stacks = [one["stack"] for one in part]
-            beside = [] if is_alone(part[0]) or part[0]["stack"] == HEALTHY else [HEALTHY]
+            healthy = healthy_of(row)
+            beside = [] if is_alone(part[0]) or part[0]["stack"] == healthy else [healthy]
             self._ends[number] = self._measure(part[0], [*beside, *stacks], self._folder / f"session-{number}")
         ends = self._ends[number]
-        return ends[row["stack"]], ends.get(HEALTHY) if row["stack"] != HEALTHY else None
+        return ends[row["stack"]], ends.get(healthy_of(row)) if row["stack"] != healthy_of(row) else None
 
 
 def _holds(part: Sequence[Row], row: Row) -> bool:
     """The row is one of a part, or a healthy server on the workload of the part."""
-    if row["stack"] == HEALTHY and part[0] is not row:
+    if row["stack"] == healthy_of(row) and part[0] is not row:
         return not is_alone(part[0]) and part[0].get("place") is None and part[0]["workload"] == row["workload"]
     return any(one is row for one in part)
 

@@ -12,8 +12,9 @@ import pytest
 
 from builders.contracts import SEEDS
 from builders.paths import ENGINE
+from builders.requests import asking
 from fairground import contract
-from fairground.generators import engine
+from fairground.generators import engine_plan
 from fairground.host.network import wait_ready
 from fairground.inputs import workload_files
 from fairground.model import Load, Workload
@@ -66,8 +67,8 @@ def _loads(workload: Workload) -> bytes:
     """The first request that the load engine sends of a workload."""
     there = Listener()
     load = Load(connections=1, window_s=0.1, timeout_ms=100)
-    asked = replace(workload, expect=replace(workload.expect, body=None))
-    plan = engine.plan(asked, load, "127.0.0.1", there.port, 7, {})
+    asked = asking(workload, expect=replace(workload.first.expect, body=None))
+    plan = engine_plan.plan(asked, load, "127.0.0.1", there.port, 7, {})
     plan["load"] = {**plan["load"], "warmup_s": 0}  # type: ignore[dict-item]
     child = subprocess.Popen((ENGINE, "run", "--plan", "-"), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     assert child.stdin is not None

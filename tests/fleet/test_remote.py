@@ -18,7 +18,7 @@ from builders.paths import ENGINE
 from fairground.fleet import alone, borrowed, remote
 from fairground.fleet.borrowed import Distance
 from fairground.fleet.remote import RemoteHost
-from fairground.generators import engine
+from fairground.generators import engine, engine_plan
 from fairground.host import Keeper, Moment, Streams, free_port, listens, machine
 from fairground.inputs import workload_files
 from fairground.model import LabError, Load, MachineError, RoleUse
@@ -61,7 +61,7 @@ def responder() -> Iterator[tuple[str, int]]:
 
 def plan(at: tuple[str, int], **more: Any) -> dict[str, object]:
     """The null responder knows one body, and that is not ours."""
-    made: dict[str, Any] = engine.plan(PING, SHAPE, *at, 7, {}, **more)
+    made: dict[str, Any] = engine_plan.plan(PING, SHAPE, *at, 7, {}, **more)
     made["requests"][0]["expect"] |= {"body": None, "content_type": None}
     return made
 

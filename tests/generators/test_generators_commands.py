@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from builders.jobs import WORKLOADS, job
+from builders.requests import asking
 from fairground import generators
 from fairground.generators.slots import Templates
 from fairground.model import Cell, CellSettings, LabError, Load, Topology
@@ -166,9 +167,9 @@ SECRET_REQUESTS = [
 @pytest.mark.parametrize("differs", SECRET_REQUESTS)
 def test_no_secret_of_a_request_is_in_a_tools_words(differs: dict[str, Any], tmp_path: Path) -> None:
     """A tool reads it from a file, or refuses: the process list shows words to everybody. An honest header is no matter."""
-    secret, honest = replace(WORKLOADS["ping"], **differs), replace(WORKLOADS["ping"], headers=(("X-Request-Id", "abc"),))
+    secret, honest = asking(WORKLOADS["ping"], **differs), asking(WORKLOADS["ping"], headers=(("X-Request-Id", "abc"),))
     for name, tool in generators.TOOLS.items():
-        asked = replace(job(folder=tmp_path), workload=secret, templates=Templates.of(secret))
+        asked = replace(job(folder=tmp_path), workload=secret, templates=Templates.of(secret.first))
         if tool.refusal(asked.load, secret) is None:
             words = tool.command(asked)
             assert "S3cr3t-1" not in " ".join(words), name

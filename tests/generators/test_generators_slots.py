@@ -13,19 +13,19 @@ import pytest
 from builders.contracts import SEEDS
 from fairground.generators.slots import Templates, javascript, lua
 from fairground.inputs import workload_files
-from fairground.model import LabError, Workload
+from fairground.model import LabError, LoadRequest
 
 WORKLOADS = {one.id: workload_files.render(one, 1) for one in workload_files.load_workloads(SEEDS)}
 
 
-def asking(path: str, body: str | None = None) -> Workload:
-    """A workload that asks this."""
-    return replace(WORKLOADS["ping"], path=path, body=body)
+def request(path: str, body: str | None = None) -> LoadRequest:
+    """A request of this."""
+    return replace(WORKLOADS["ping"].first, path=path, body=body)
 
 
 def rendered(path: str, count: int = 2000, body: str | None = None) -> list[tuple[str, str | None]]:
     """So many requests of a template."""
-    return list(Templates.of(asking(path, body)).requests(7, count))
+    return list(Templates.of(request(path, body)).requests(7, count))
 
 
 def numbers(path: str) -> list[tuple[int, ...]]:
@@ -66,7 +66,7 @@ def test_slots_in_a_body_are_named_by_their_key() -> None:
 
 def test_a_seed_gives_the_same_requests() -> None:
     """The same seed gives the same stream, another one another."""
-    templates = Templates.of(WORKLOADS["transfer"])
+    templates = Templates.of(WORKLOADS["transfer"].first)
     assert list(templates.requests(3, 20)) == list(templates.requests(3, 20)) != list(templates.requests(4, 20))
 
 
@@ -87,10 +87,10 @@ def test_a_seed_gives_the_same_requests() -> None:
 def test_what_is_no_slot_is_refused(slot: str) -> None:
     """A slot that the engine would refuse is refused here, never sent as text."""
     with pytest.raises(LabError, match="is not a slot that a generator other than the engine can fill"):
-        Templates.of(asking(f"/x?a={slot}"))
+        Templates.of(request(f"/x?a={slot}"))
 
 
-EVERY = asking(
+EVERY = request(
     "/x?a={int:1..9}&b={int:1..9!=a}&c={low:1..9}&d={high:1..9}&w={choice:red|green}&n={seq}", '{{"q":"\\"{int:-5..5}"}'
 )
 
@@ -141,6 +141,6 @@ def test_scripts_for_k6_are_javascript(workload: str, tmp_path: Path) -> None:
     from fairground.model import Load
 
     asked = WORKLOADS[workload]
-    TOOLS["k6"].command(ToolJob(Load(), asked, Templates.of(asked), "127.0.0.1", 1, 7, 1.0, None, 1, tmp_path))
+    TOOLS["k6"].command(ToolJob(Load(), asked, Templates.of(asked.first), "127.0.0.1", 1, 7, 1.0, None, 1, tmp_path))
     script = (tmp_path / "requests.js").rename(tmp_path / "requests.mjs")
     subprocess.run(["node", "--check", str(script)], check=True)

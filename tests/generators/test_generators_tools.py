@@ -14,9 +14,10 @@ import pytest
 
 from builders.jobs import WORKLOADS, job
 from builders.paths import TESTS
+from builders.requests import asking
 from fairground import generators
 from fairground.generators import hey, latency, wrk
-from fairground.generators.tool import ToolOutput, ToolReport, outcomes, together
+from fairground.generators.tool import ToolOutput, ToolReport, outcomes
 from fairground.model import LabError, Outcomes
 
 GOLDEN = TESTS / "generators" / "golden"
@@ -391,7 +392,7 @@ def test_k6_without_requests_has_no_result(tmp_path: Path) -> None:
 
 def test_expected_status_is_good_whatever_it_is() -> None:
     """A workload that expects a 503 has good answers of 503, and its 200 are of another status."""
-    asked = replace(WORKLOADS["ping"], expect=replace(WORKLOADS["ping"].expect, status=503))
+    asked = asking(WORKLOADS["ping"], expect=replace(WORKLOADS["ping"].first.expect, status=503))
     found = outcomes(replace(job(), workload=asked), {503: 7, 200: 2})
     assert (found.ok, found.shed, found.status) == (7, 0, {200: 2})
 
@@ -400,6 +401,6 @@ def test_outcomes_add_up_and_unknown_stays_unknown() -> None:
     """Two runs together: kinds and statuses are added, a kind that one run cannot tell is unknown."""
     one = Outcomes(5, 1, {404: 2}, None, 1, 0, 0, 0, None, 0, 3)
     other = Outcomes(7, None, {404: 1, 500: 4}, None, 2, 0, 0, 0, None, 0, 0)
-    found = together(one, other)
+    found = one.join(other)
     assert (found.ok, found.shed, found.status, found.timeout, found.unclassified) == (12, None, {404: 3, 500: 4}, 3, 3)
     assert found.wrong_body is None and found.total == 12 + 7 + 3 + 3 and found.unknown == 3 + 3

@@ -15,6 +15,7 @@ from builders import facts as made
 from builders import stored
 from builders.contracts import SEEDS
 from builders.paths import ROOT
+from builders.requests import asking
 from fairground import generators, records
 from fairground.cli.verbs import app
 from fairground.inputs import manifest, workload_files
@@ -36,6 +37,7 @@ from fairground.model import (
     Latency,
     LedgerCheck,
     Load,
+    Needs,
     Outcomes,
     Result,
     RoleUse,
@@ -83,9 +85,9 @@ class Answers:
 
 
 CHECKED = replace(
-    TX,
+    asking(TX, needs=Needs(1.0)),
     audit=Audit(
-        True, 1.0, 0.0,
+        True,
         (
             Invariant("rows", "one row each", "count", "before + acknowledged", True),
             Invariant("exactly", "exactly one row each", "count", "before + acknowledged"),

@@ -13,6 +13,7 @@ import pytest
 
 from builders.contracts import CONTRACTS, SEEDS
 from builders.paths import ROOT, TESTS
+from builders.requests import asking
 from fairground.inputs import manifest, workload_files
 from fairground.model import Approach, CellSettings, Durability, LabError, Load, Server, Stack, Tuning
 
@@ -245,14 +246,14 @@ def test_workload_is_explained(identity: str) -> None:
     workload = next(one for one in workload_files.load_workloads(SEEDS) if one.id == identity)
     assert 2 <= len(re.findall(r"\.(?:\s|$)", workload.why)) <= 6
     assert workload.uses_database == (workload.limit_sql is not None)
-    assert bool(workload.ledger) == workload.audit.writes == bool(workload.audit.ledgers)
+    assert bool(workload.first.ledger) == workload.audit.writes == bool(workload.audit.ledgers)
 
 
 @pytest.mark.parametrize("identity", WORKLOADS)
 def test_every_ledger_is_audited(identity: str) -> None:
     """What the engine sums is compared with the database, each sum once."""
     workload = next(one for one in workload_files.load_workloads(SEEDS) if one.id == identity)
-    assert {entry.name for entry in workload.ledger} == {check.name for check in workload.audit.ledgers}
+    assert {entry.name for entry in workload.first.ledger} == {check.name for check in workload.audit.ledgers}
 
 
 def test_file_name_must_be_an_id(tmp_path: Path) -> None:
@@ -269,15 +270,15 @@ def test_render_fills_in_the_scale(scale: int, numbers: tuple[int, int, int]) ->
     raw = next(one for one in workload_files.load_workloads(SEEDS) if one.id == "tx")
     workload = workload_files.render(raw, scale)
     accounts, tellers, branches = numbers
-    assert workload.path == (
+    assert workload.first.path == (
         f"/tx?aid={{int:1..{accounts}}}&tid={{int:1..{tellers}}}&bid={{int:1..{branches}}}&delta={{int:-5000..5000}}"
     )
     assert workload.limit_sql is not None
     assert f"\\set aid random(1, {accounts})" in workload.limit_sql
     assert f"\\set bid random(1, {branches})" in workload.limit_sql
-    edges = {edge.name: edge.values for edge in workload.edges}
+    edges = {edge.name: edge.values for edge in workload.first.edges}
     assert edges["last"] == {"aid": f"{{int:{accounts}..{accounts}}}"}
-    assert "$" not in json.dumps([workload.path, workload.limit_sql, list(edges.values())])
+    assert "$" not in json.dumps([workload.first.path, workload.limit_sql, list(edges.values())])
 
 
 def test_render_reaches_every_text() -> None:
@@ -286,8 +287,8 @@ def test_render_reaches_every_text() -> None:
     invariant = replace(raw.audit.invariants[0], sql="SELECT $tellers", equals="before + $branches")
     check = replace(raw.audit.ledgers[0], sql="SELECT 1, $accounts")
     audit = replace(raw.audit, invariants=(invariant,), ledgers=(check,))
-    workload = workload_files.render(replace(raw, body="$scale", audit=audit), 3)
-    assert workload.body == "3"
+    workload = workload_files.render(replace(asking(raw, body="$scale"), audit=audit), 3)
+    assert workload.first.body == "3"
     assert workload.audit.invariants[0].sql == "SELECT 30"
     assert workload.audit.invariants[0].equals == "before + 3"
     assert workload.audit.ledgers[0].sql == "SELECT 1, 300000"

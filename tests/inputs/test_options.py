@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields, replace
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +13,7 @@ from fairground.inputs.conditions import SettingsTable
 from fairground.inputs.options import Given, Option
 from fairground.inputs.suite_file import SuiteFile
 from fairground.model import CellSettings, Durability, LabError, Load, PathWire, PoolScope, Topology, Until
+from fairground.model.contract import SqlFile
 
 OF_A_FILE = {"title", "about", "group", "profiles", "source", "tables", "claims", "conditions", "nearest", "only", "settings"}
 """Keys of suites that are no option: what the file is, and how it is divided."""
@@ -40,7 +43,7 @@ def test_every_key_of_a_suite_is_in_the_table() -> None:
     [
         (options.LOADS, Load, {"model"}),
         (options.HOPS, Topology, set()),
-        ((*options.SETTINGS, options.VERSION, options.PLACE), CellSettings, set()),
+        ((*options.SETTINGS, options.VERSION, options.SQL_BEFORE, options.PLACE), CellSettings, set()),
     ],
 )
 def test_every_field_has_an_option(
@@ -133,6 +136,34 @@ def test_what_is_to_be_decided_has_a_budget() -> None:
     with pytest.raises(LabError, match="says what ends a run before its budget, and there is none"):
         asked.overridden(suite, given(until="narrow"))
     assert asked.overridden(suite, given(until="narrow", budget="2m")).until is Until.NARROW
+
+
+def test_a_file_of_sql_is_read_where_it_is_named(tmp_path: Path) -> None:
+    """Its text becomes a setting, and its path is the word that gives it back."""
+    file = tmp_path / "index.sql"
+    file.write_text("CREATE INDEX ON a (b);\n", encoding="utf-8")
+    settings = asked.settings(given(sql_before=file))
+    assert settings.sql_before == SqlFile(str(file), "CREATE INDEX ON a (b);\n")
+    assert options.SQL_BEFORE.words_of(settings) == ["--sql-before", str(file)]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, " cannot be read (No such file or directory)"),
+        (b"\xff", " cannot be read (not UTF-8)"),
+        (b" \n", " has nothing in it"),
+        (b"--" + b"x" * 65_536, " has more than 64 KiB"),
+        (b"-- password: ask\nUPDATE a SET password = 'hunter2';", ", line 2, has what looks like a secret"),
+    ],
+)
+def test_a_file_of_sql_that_is_none_is_refused(content: bytes | None, said: str, tmp_path: Path) -> None:
+    """One sentence with the option, the file, and what is wrong with it."""
+    file = tmp_path / "index.sql"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(LabError, match=re.escape(f"`--sql-before {file}`{said}")):
+        asked.settings(given(sql_before=file))
 
 
 def test_values_become_the_words_that_give_them() -> None:

@@ -364,7 +364,7 @@ def test_work_lines() -> None:
     assert work(tx, 1000, 1000, 10**9)[0] == ("commits", True)
     assert work(tx, 1000, 999, 10**9)[0] == ("commits", False)
     assert work(tx, 1000, None, 10**9)[0] == ("commits", False)
-    rows = int(1000 * users.audit.rows_per_answer)
+    rows = int(1000 * users.first.need.rows_per_answer)
     assert rows > 0
     assert ("rows", True) in work(users, 1000, 10**9, rows)
     assert ("rows", False) in work(users, 1000, 10**9, rows - 1)

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from fairground.judge import bottleneck, statements
+from fairground.judge import bottleneck
+from fairground.judge.tables import ReadWhole
 from fairground.model import (
     BadAnswer,
     Finding,
@@ -54,7 +55,7 @@ def test_a_full_database_names_its_statement() -> None:
 
 def test_a_full_database_names_the_table_that_it_reads_whole() -> None:
     """`db-cpu` says which table is read whole for each answer; where the server is full, it does not."""
-    whole = statements.ReadWhole("users", 10_000.0, 1.0, 1.0)
+    whole = ReadWhole("users", 10_000.0, 1.0, 1.0)
 
     def of(used: Mapping[str, RoleUse]) -> Finding:
         return bottleneck.limits(CELL, result(), used, HOST, DATABASE, 2, REASONS, whole)[0]

@@ -8,8 +8,10 @@ from dataclasses import replace
 import pytest
 
 from builders.contracts import SEEDS
+from builders.requests import needing
 from fairground.inputs import workload_files
-from fairground.judge import statements, thresholds
+from fairground.judge import statements, tables, thresholds
+from fairground.judge.needs import RequestCount
 from fairground.model import (
     AuditLine,
     DatabaseUse,
@@ -141,9 +143,10 @@ def test_declared_tables_and_functions_exist() -> None:
     """What the workloads declare is in the contract's schema, and whoever asks the database declares a statement."""
     schema = SEEDS.sql["schema"]
     for workload in WORKLOADS.values():
-        assert bool(workload.audit.statements) is workload.uses_database
-        for name in (*workload.audit.tables, *workload.audit.functions):
-            assert f"{'FUNCTION' if name in workload.audit.functions else 'TABLE'} {name} (".replace("_tx (", "_tx(") in schema
+        need = workload.first.need
+        assert bool(need.statements) is workload.uses_database
+        for name in (*need.tables, *need.functions):
+            assert f"{'FUNCTION' if name in need.functions else 'TABLE'} {name} (".replace("_tx (", "_tx(") in schema
 
 
 # ---------------------------------------------------------------- samples
@@ -296,10 +299,11 @@ def test_tables_that_are_read_as_they_should(workload: str, table: str, rows: in
 def test_nobody_knows_what_was_read() -> None:
     """Without counters or answers nothing is said of rows; of two tables the one with more rows is."""
     workload = WORKLOADS["tx"]
-    assert statements.read_whole(workload, None, GOOD, RULES) is None
+    counts = (RequestCount(workload.first, GOOD, GOOD),)
+    assert tables.read_whole(counts, None, RULES) is None
     many = {"a": TableWork(1, 5000 * GOOD), "b": TableWork(1, 9000 * GOOD)}
-    assert statements.read_whole(workload, DatabaseWork(many), 0, RULES) is None
-    worst = statements.read_whole(workload, DatabaseWork(many), GOOD, RULES)
+    assert tables.read_whole((RequestCount(workload.first, 0, GOOD),), DatabaseWork(many), RULES) is None
+    worst = tables.read_whole(counts, DatabaseWork(many), RULES)
     assert worst is not None and (worst.table, worst.needed) == ("b", 0)
 
 
@@ -371,7 +375,7 @@ def test_a_query_for_each_row_pays_for_nothing() -> None:
 def test_many_scans_of_few_rows_lack_no_index(scans: int, rows: int, said: bool) -> None:
     """Queries for each row by a primary key, or on a table of a hundred rows, read many rows in all; a table that is read whole is one scan."""
     work = DatabaseWork({"web_users": TableWork(scans * GOOD, rows * GOOD, 0)})
-    assert (statements.read_whole(WORKLOADS["db-ping"], work, GOOD, RULES) is not None) is said
+    assert (tables.read_whole((RequestCount(WORKLOADS["db-ping"].first, GOOD, GOOD),), work, RULES) is not None) is said
 
 
 @pytest.mark.parametrize(("rows", "holds"), [(99 * GOOD, False), (100 * GOOD, True), (400 * (GOOD + 100), True), (10**9, False)])
@@ -385,7 +389,7 @@ def test_far_more_rows_than_requests_need(rows: int, holds: bool) -> None:
 def test_rows_that_are_written_are_held_against_the_answers(updated: int, holds: bool) -> None:
     """An answer that writes nineteen rows leaves as many counted, and four times as many pay for something else."""
     need = TableNeed(scans=0, updated=19)
-    asked = replace(WORKLOADS["tx"], audit=replace(WORKLOADS["tx"].audit, tables={"t": need}, functions={}, statements=()))
+    asked = needing(WORKLOADS["tx"], tables={"t": need}, functions={}, statements=())
     work = DatabaseWork({"t": TableWork(0, 0, None, 0, updated)})
     found = {one.id: one for one in statements.lines(asked, RESULT, use({}, work=work), RULES)}
     assert found["updated-t"].found == updated and found["updated-t"].holds is holds
@@ -394,6 +398,6 @@ def test_rows_that_are_written_are_held_against_the_answers(updated: int, holds:
 @pytest.mark.parametrize(("most", "holds"), [(None, False), (41.0, True)])
 def test_an_answer_may_make_as_many_commits_as_its_workload_says(most: float | None, holds: bool) -> None:
     """An honest server that commits each of twenty rows by itself makes more commits than it needs, and is told apart from a payer."""
-    asked = replace(WORKLOADS["tx"], audit=replace(WORKLOADS["tx"].audit, most_commits_per_answer=most))
+    asked = needing(WORKLOADS["tx"], most_commits_per_answer=most)
     found = {one.id: one for one in statements.lines(asked, RESULT, use({}, commits=21 * GOOD), RULES)}
     assert found["commits-most"].holds is holds

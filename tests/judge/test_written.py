@@ -75,7 +75,7 @@ def test_only_an_acknowledged_write_that_is_there_can_be_off_the_disk() -> None:
 def test_the_audit_counts_what_probes_wrote() -> None:
     """Acknowledged probes are good answers and ledger entries, unknown ones are unknown, and refused ones are nothing."""
     before = replace(RESULT, ledgers={"tellers": {"3": LedgerRow(2, 10, 0, 0), "4": LedgerRow(1, 1, 0, 0)}})
-    found = written.with_probes(before, [ON_TIME, LATE, REFUSED, UNKNOWN], WORKLOAD)
+    found = written.with_probes(before, [ON_TIME, LATE, REFUSED, UNKNOWN], WORKLOAD.first)
     assert found.life is not None and found.ledgers is not None
     assert (found.life.ok - LIFE.ok, found.life.unknown - LIFE.unknown) == (2, 1)
     assert found.ledgers["tellers"] == {"3": LedgerRow(4, 0, 1, -5), "4": LedgerRow(1, 1, 0, 0)}
@@ -85,7 +85,7 @@ def test_the_audit_counts_what_probes_wrote() -> None:
 
 def test_a_generator_without_a_ledger_keeps_none() -> None:
     """Where nobody knows what rows the load named, the probes alone are no ledger."""
-    found = written.with_probes(replace(RESULT, ledgers=None), [ON_TIME], WORKLOAD)
+    found = written.with_probes(replace(RESULT, ledgers=None), [ON_TIME], WORKLOAD.first)
     assert found.ledgers is None and found.life is not None and found.life.ok == LIFE.ok + 1
 
 

@@ -15,8 +15,10 @@ from fairground.lab.events import Said
 from fairground.lab.pages import Compared
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
+from fairground.measure import rounds
 from fairground.measure.rounds import RoundsEffort
 from fairground.model import CellSettings, LabError, Load, Topology, Workload
+from fairground.model.contract import SqlFile
 from fairground.model.pair import Round, WindowPair, WindowTally
 from fairground.model.record import CapacityAsked, ComparisonAsked
 from fairground.report import two_runs
@@ -56,6 +58,35 @@ def test_the_command_asks_for_them() -> None:
     for workload, seconds in (("transfer", (5.0, 5.0)), ("ping", (1.0, 0.03))):
         asked = command._asked(places, {**given, "workload": workload}, known)
         assert (asked.load.window_s, asked.turn_s) == seconds, workload
+
+
+def test_a_stack_is_held_against_itself_with_a_file_of_sql(tmp_path: Path) -> None:
+    """The file is B's alone: both sides are named, and its text stands in what is asked, so that the record has it."""
+    places, file = Places.of({}), tmp_path / "index.sql"
+    known = places.load_servers()
+    stack = known[0].stacks[0].id
+    file.write_text("CREATE INDEX ON somewhere (something);\n", encoding="utf-8")
+    given = {option.name: option.default for option in command.OPTIONS} | {"a": stack, "sql_before": file}
+    asked = command._asked(places, given, known)
+    assert (asked.label_a, asked.label_b) == (stack, f"{stack} with index.sql")
+    assert asked.settings.sql_before == SqlFile(str(file), file.read_text(encoding="utf-8"))
+    a, b = compare._arms(places, asked)
+    assert a.stack == b.stack
+    effort = RoundsEffort(places.workload(asked.workload), asked.load, asked.settings)
+    assert [rounds._arm(side, effort, 1).data.before for side in (a, b)] == [None, asked.settings.sql_before]
+
+
+@pytest.mark.parametrize("beside", [{"b": "stack"}, {"revisions": "main,."}, {"a": None}])
+def test_one_difference_is_compared(beside: dict[str, object], tmp_path: Path) -> None:
+    """SQL beside another stack or revision would be two differences at once; without a stack there is nothing to hold it against."""
+    places, file = Places.of({}), tmp_path / "index.sql"
+    known = places.load_servers()
+    stack = known[0].stacks[0].id
+    file.write_text("SELECT 1", encoding="utf-8")
+    said = {name: stack if value == "stack" else value for name, value in beside.items()}
+    given = {option.name: option.default for option in command.OPTIONS} | {"a": stack, "sql_before": file} | said
+    with pytest.raises(LabError, match="name two stacks, or one stack and `--revisions` or `--sql-before`"):
+        command._asked(places, given, known)
 
 
 def test_a_start_has_the_pairs_that_its_time_allows() -> None:

@@ -17,6 +17,7 @@ from fairground.lab.events import Absent, Building, Built, Said, Within
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs, prepare
 from fairground.model import Cell, CellSettings, LabError, Load, Stack, Topology
+from fairground.model.contract import SqlFile
 
 ZOO = ROOT / "tests" / "zoo"
 CELL = Cell("healthy:asyncio", "ping", Topology(), Load(), CellSettings())
@@ -46,6 +47,14 @@ def test_the_steps_have_one_order(inputs: Inputs, monkeypatch: pytest.MonkeyPatc
         assert testbed.stacks["healthy:asyncio"].content_hash == "a hash"
     assert log[5:] == ["awake ends", "database None ends", "keeper ends"]
     assert [type(one) for one in told] == [Built, Said] and told[1] == Said("making the data …")
+
+
+def test_data_are_made_once_for_all_cells_with_the_same(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that SQL was run on are data of their own, and are there before anything is loaded, too."""
+    log = start_nothing(monkeypatch)
+    with_sql = replace(CELL, settings=replace(CELL.settings, sql_before=SqlFile("index.sql", "CREATE INDEX …")))
+    with prepare(inputs, [CELL, with_sql, CELL], stacks("healthy"), lambda _: None):
+        assert log[3:5] == ["data of scale 10 on 18", "data of scale 10 with index.sql on 18"]
 
 
 def test_without_a_cell_there_is_no_database(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) -> None:

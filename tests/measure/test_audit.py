@@ -11,9 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.contracts import SEEDS
+from builders.requests import asking
 from fairground.inputs import workload_files
 from fairground.measure import audit
-from fairground.model import Audit, DatabaseUse, DatabaseWork, Invariant, LedgerCheck, LedgerEntry, LedgerRow, Outcomes, Result
+from fairground.model import (
+    Audit,
+    DatabaseUse,
+    DatabaseWork,
+    Invariant,
+    LedgerCheck,
+    LedgerEntry,
+    LedgerRow,
+    Needs,
+    Outcomes,
+    Result,
+)
 from fairground.postgres import Database
 
 NAMES = {"before": 100, "acknowledged": 7}
@@ -116,11 +128,9 @@ class Answers:
 
 
 WORKLOAD = replace(
-    next(workload for workload in workload_files.load_workloads(SEEDS) if workload.id == "tx"),
+    asking(next(workload for workload in workload_files.load_workloads(SEEDS) if workload.id == "tx"), needs=Needs(1.0)),
     audit=Audit(
         True,
-        1.0,
-        0.0,
         (
             Invariant("rows", "one row each", "count", "before + acknowledged", True),
             Invariant("sum", "no loss", "total", "before"),
@@ -154,7 +164,7 @@ def test_lines_after_a_crash() -> None:
         {"credits": {"1": LedgerRow(7, -4, 0, 0), "2": LedgerRow(0, 0, 3, 9)}}, (), None, None,
     )  # fmt: skip
     use = replace(USE, commits=None, rows_read=None)
-    workload = replace(WORKLOAD, ledger=(LedgerEntry("credits", "from", "1"),))
+    workload = asking(WORKLOAD, ledger=(LedgerEntry("credits", "from", "1"),))
 
     def found(count: int, total: int, account: int, most: int | None) -> dict[str, bool]:
         after = Answers(count=[(count,)], total=[(total,)], by_account=[(1, account), (2, 20)])

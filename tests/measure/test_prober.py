@@ -16,10 +16,12 @@ import psycopg
 import pytest
 
 from builders.contracts import SEEDS
+from builders.requests import asking
+from fairground.generators.slots import Templates
 from fairground.host import free_port
 from fairground.inputs import workload_files
 from fairground.measure import prober
-from fairground.model import Written
+from fairground.model import LoadRequest, Written
 from fairground.postgres import Database
 
 PROBED = [one for one in workload_files.load_workloads(SEEDS) if one.audit.writes]
@@ -37,27 +39,35 @@ def test_a_probe_moves_something() -> None:
     assert {"tx", "transfer", "transfer-ordered"} <= {workload.id for workload in PROBED}
     for workload in PROBED:
         rendered = workload_files.render(workload, 1)
-        slots = prober.draw_slots(rendered.path, Zero())
-        assert set(slots) == set(re.findall(r"(\w+)=\{", rendered.path)) and all(slots.values())
-        assert not {"{", "}"} & set(prober.fill_path(rendered.path, slots))
+        templates = Templates.of(rendered.first)
+        values = prober.draw_values(templates, Zero(), {})
+        slots = prober.held_in(templates, values)
+        assert set(slots) == set(re.findall(r"(\w+)=\{", rendered.first.path)) and all(slots.values())
+        assert not {"{", "}"} & set(prober.render("GET", templates, values).target)
+
+
+def held(path: str, seed: int) -> dict[str, Any]:
+    """What a probe of this path holds."""
+    templates = Templates.of(LoadRequest("x", "GET", path))
+    return prober.held_in(templates, prober.draw_values(templates, random.Random(seed), {}))
 
 
 def test_a_probe_stays_within_the_loads_ranges() -> None:
     """Both ends of a range are drawn, and nothing beyond."""
-    found = {prober.draw_slots("/x?a={int:1..3}&b={int:-2..0}", random.Random(seed))["b"] for seed in range(100)}
+    found = {held("/x?a={int:1..3}&b={int:-2..0}", seed)["b"] for seed in range(100)}
     assert found == {-2, -1}
 
 
 def test_a_probe_names_two_where_the_load_does() -> None:
     """A slot that must differ from another does, and has both ends of its range all the same."""
-    found = [prober.draw_slots("/x?from={int:1..3}&to={int:1..3!=from}", random.Random(seed)) for seed in range(100)]
+    found = [held("/x?from={int:1..3}&to={int:1..3!=from}", seed) for seed in range(100)]
     assert all(set(one) == {"from", "to"} and one["from"] != one["to"] for one in found)
     assert {one["to"] for one in found} == {1, 2, 3}
 
 
 def test_a_probe_names_the_smaller_one_first_where_the_load_does() -> None:
     """Both lie within their range, and each value that can be is drawn."""
-    found = [prober.draw_slots("/x?from={low:1..3}&to={high:1..3}&amount={int:1..9}", random.Random(seed)) for seed in range(100)]
+    found = [held("/x?from={low:1..3}&to={high:1..3}&amount={int:1..9}", seed) for seed in range(100)]
     assert {(one["from"], one["to"]) for one in found} == {(1, 2), (1, 3), (2, 3)}
 
 
@@ -67,7 +77,7 @@ def test_a_probes_own_rows() -> None:
     for workload in PROBED:
         assert workload.audit.written is not None
         if (own := workload.audit.written.own) is not None:
-            found[workload.id] = [prober.draw_own_rows(own, workload.path, random.Random(seed)) for seed in range(50)]
+            found[workload.id] = [prober.draw_own_rows(own, workload.first.path, random.Random(seed)) for seed in range(50)]
     assert set(found) == {"transfer", "transfer-ordered"}
     for drawn in found.values():
         assert all(set(one) == {"from", "to"} and 100 < min(one.values()) < max(one.values()) for one in drawn)
@@ -159,10 +169,10 @@ def test_what_an_answer_says_is_looked_for(there: bool, monkeypatch: pytest.Monk
         monkeypatch.setattr(prober, "PATIENCE_S", 0.3)
     (workload,) = (one for one in PROBED if one.id == "tx")
     written = replace(workload.audit, written=Written(holds="SELECT :answer->>'colour' = 'red'"))
-    asking = replace(workload, method="GET", path="/paint", audit=written)
+    painting = replace(asking(workload, method="GET", path="/paint"), audit=written)
     rows, patience_s = Ledger(there), time.monotonic() + 10
     with answering(b'{"Colour":"red"}') as port:
-        probing = prober.Prober(asking, ("127.0.0.1", port), cast(Database, rows), lambda: True, True)
+        probing = prober.Prober(painting, ("127.0.0.1", port), cast(Database, rows), lambda: True, True)
         while not probing.probes and time.monotonic() < patience_s:
             time.sleep(0.01)
         probing.stop()
@@ -193,9 +203,10 @@ def test_a_refused_question_is_no_write_that_is_there(
     monkeypatch.setattr(prober, "PATIENCE_S", 0.3)
     (workload,) = (one for one in PROBED if one.id == "tx")
     written = replace(workload.audit, written=Written(holds="SELECT :answer->>'colour' = 'red'"))
-    asking, rows, until = replace(workload, method="GET", path="/paint", audit=written), Refusing(error), time.monotonic() + 10
+    painting, rows = replace(asking(workload, method="GET", path="/paint"), audit=written), Refusing(error)
+    until = time.monotonic() + 10
     with answering(b'{"colour":"red"}') as port:
-        probing = prober.Prober(asking, ("127.0.0.1", port), cast(Database, rows), lambda: True, True)
+        probing = prober.Prober(painting, ("127.0.0.1", port), cast(Database, rows), lambda: True, True)
         while not probing.probes and time.monotonic() < until:
             time.sleep(0.01)
         probing.stop()

@@ -12,6 +12,7 @@ import pytest
 
 from builders import plans
 from builders.fakes import GOOD, LOAD, WORKLOAD, FakeEngine, FakePath, Server, World
+from builders.requests import asking
 from fairground.host import disk
 from fairground.inputs import workload_files
 from fairground.judge import validity, written
@@ -451,14 +452,14 @@ def test_a_server_is_loaded_at_its_own_paths(folder: Path, monkeypatch: pytest.M
     contract = replace(NO_CONTRACT, paths={"rows": "/rows", "other": "/other"}, scaled={"many": 2})
     world = World({"a": Server()})
     arm = world.arms()[0]
-    asked = replace(arm.workload, path="$rows?n={int:1..9}&all=$other$many", contract=contract)
+    asked = replace(asking(arm.workload, path="$rows?n={int:1..9}&all=$other$many"), contract=contract)
     own = replace(plans.server("own"), contract=contract, paths={"rows": "/api/rows"})
     stack_arm = replace(arm, stack=own.stacks[0], workload=workload_files.render(asked, 3))
     assert stack_arm.names == {"rows": "/api/rows", "other": "/other", "many": 2 * arm.cell.settings.scale}
     up = ArmSession(world.moved_into(monkeypatch).bench(), [stack_arm], folder)
-    assert up._loaded[arm.label].workload.path == "/api/rows?n={int:1..9}&all=/other6"
+    assert up._loaded[arm.label].workload.first.path == "/api/rows?n={int:1..9}&all=/other6"
     null = NullArm("null", arm.cell, stack_arm.workload, 1, 1)
-    assert null.workload.fill(null.paths).path == "/rows?n={int:1..9}&all=/other6"
+    assert null.workload.fill(null.paths).first.path == "/rows?n={int:1..9}&all=/other6"
 
 
 def test_two_servers_of_one_port_are_not_measured_side_by_side(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,9 +16,15 @@ from builders.contracts import SEEDS
 from fairground import postgres
 from fairground.host import Keeper
 from fairground.model import ContractError, Durability, LabError
-from fairground.model.contract import ContractData
+from fairground.model.contract import ContractData, SqlFile
 from fairground.postgres import Database, embedded, template
 from fairground.postgres import database as database_module
+
+READ = """
+REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+GRANT USAGE ON SCHEMA public TO fairground_rights;
+GRANT SELECT ON ALL TABLES IN SCHEMA public TO fairground_rights"""
+"""The rights of a server that reads."""
 
 
 @pytest.fixture
@@ -144,8 +150,9 @@ def test_template_is_named_after_its_data() -> None:
     """Another schema, other seeds, other rights or another scale is another template; where there are no rights they do not count."""
     made = (("a", "b", "c", 1), ("a2", "b", "c", 1), ("a", "b2", "c", 1), ("a", "b", "c2", 1), ("a", "b", "c", 2))
     data = [ContractData("one", scale, *texts) for *texts, scale in made]
-    assert len({template.name_of(one, rights=True) for one in data}) == 5
-    assert len({template.name_of(one, rights=False) for one in data}) == 4
+    data += [replace(data[0], before=SqlFile("index.sql", text)) for text in ("d", "d2")]
+    assert len({template.name_of(one, rights=True) for one in data}) == 7
+    assert len({template.name_of(one, rights=False) for one in data}) == 6
 
 
 @pytest.mark.live
@@ -161,6 +168,36 @@ def test_a_contract_that_the_database_refuses_is_named_with_its_line(database: D
     with pytest.raises(LabError) as caught:
         database.prepare(ContractData("mine", 1, **texts))
     assert caught.value.message.startswith(f"the database refuses `contracts/mine/{part}.sql`") and said in caught.value.message
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("CREATE INDEX ON a (b);\nCREATE INDEX ON a (c);", 'line 2: column "c" does not exist'),
+        ("-- too many\n\nUPDATE a SET b = b / 0;", "line 3: division by zero"),
+        ("SELECT 1; CREATE INDEX CONCURRENTLY ON a (b);", "CREATE INDEX CONCURRENTLY cannot"),
+    ],
+)
+def test_sql_before_a_load_that_is_refused_is_named_as_it_was_typed(database: Database, text: str, said: str) -> None:
+    """The file, its line where there is one, and what the database said; it is wrong input, and nothing was measured."""
+    data = ContractData("mine", 1, "CREATE TABLE a (b integer)", "INSERT INTO a VALUES (1)", "", SqlFile("my/index.sql", text))
+    with pytest.raises(LabError) as caught:
+        database.prepare(data)
+    assert caught.value.message.startswith("the database refuses `my/index.sql`") and said in caught.value.message
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.live
+def test_sql_before_a_load_is_on_the_fresh_data_of_whoever_asks(database: Database) -> None:
+    """Each reset has it, a server may read what it made, and data without it are as they were."""
+    plain = ContractData("mine", 1, "CREATE TABLE a (b integer)", "INSERT INTO a VALUES (1)", READ)
+    indexed = replace(plain, before=SqlFile("index.sql", "CREATE INDEX a_b ON a (b); CREATE TABLE c AS SELECT 7 AS d"))
+    for data, indexes in ((plain, 0), (indexed, 1), (plain, 0), (indexed, 1)):
+        database.reset(data)
+        assert database.query("SELECT count(*) FROM pg_indexes WHERE indexname = 'a_b'") == [(indexes,)]
+    with psycopg.connect(database.server_url()) as connection:
+        assert connection.execute("SELECT d FROM c").fetchall() == [(7,)]
 
 
 def test_url_quotes_what_must_be_quoted() -> None:

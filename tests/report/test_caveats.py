@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from fairground.model import CellSettings, Finding, Load, Severity
+from fairground.model.contract import SqlFile
 from fairground.model.pair import Round, WindowPair, WindowTally
 from fairground.model.record import ComparisonAsked
 from fairground.report.text import caveats
@@ -49,6 +50,15 @@ def test_what_happened_is_said() -> None:
         "the processors of this virtual machine were kept from idling meanwhile",
         "pinned to cores: server 0+1, generator 2",
     ]
+
+
+def test_what_was_run_on_the_data_of_one_side_is_said() -> None:
+    """With the file's name and its statements, comments left out, and no more of them than a sentence holds."""
+    short = SqlFile("index.sql", "-- what the schema lacks\nCREATE INDEX ON a\n  (b);\n")
+    (sentence,) = said(decision(), replace(ASKED, settings=replace(SETTINGS, sql_before=short)))
+    assert sentence == "before each start, `index.sql` (`CREATE INDEX ON a (b);`) was run on the fresh data of B alone"
+    (long,) = said(decision(), replace(ASKED, settings=replace(SETTINGS, sql_before=SqlFile("index.sql", "SELECT 1;" * 999))))
+    assert len(long) < 350
 
 
 def test_few_starts_say_so_and_no_more() -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from fairground.model import Result, RoleUse, Run, Topology, Trial, Verdict
+from fairground.model.contract import SqlFile
 from fairground.report.boards import boards
 from fairground.report.run import hops, page
 from report import fixture
@@ -112,7 +113,14 @@ def test_resources_are_disclosed() -> None:
     """What the server was held to stands in the header, and how it was held in the disclosure."""
     found = run(1)
     (trial,) = found.trials
-    settings = replace(trial.cell.settings, cpus=1.5, memory_mb=1000, pin=(("database", (1,)),), postgres=(("work_mem", "8MB"),))
+    settings = replace(
+        trial.cell.settings,
+        cpus=1.5,
+        memory_mb=1000,
+        pin=(("database", (1,)),),
+        postgres=(("work_mem", "8MB"),),
+        sql_before=SqlFile("index.sql", "CREATE INDEX"),
+    )
     cell = replace(trial.cell, settings=settings)
     server = replace(trial.roles["server"], bounds={"cpus": "cgroup2 quota of 1.5"})
     slots = tuple(replace(slot, cell=cell) for slot in found.plan.slots)
@@ -120,5 +128,5 @@ def test_resources_are_disclosed() -> None:
         found, trials=(replace(trial, cell=cell, roles={**trial.roles, "server": server}),), plan=replace(found.plan, slots=slots)
     )
     html = page.html(found)
-    assert "1.5 CPUs · 1,000 MB · database on core 1 · work_mem = 8MB" in html
+    assert "1.5 CPUs · 1,000 MB · database on core 1 · after index.sql · work_mem = 8MB" in html
     assert "cpus: cgroup2 quota of 1.5" in html

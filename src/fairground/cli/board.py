@@ -17,6 +17,7 @@ from rich.text import Text
 from fairground.model import Severity, Trial, Verdict, foreign
 from fairground.report import boards
 from fairground.report.boards import Board
+from fairground.report.run import mixes
 from fairground.report.text import words
 from fairground.report.text.rows import diagnosis_text, half_text, letters, percentile_text
 
@@ -65,7 +66,7 @@ class Table:
 
     def __init__(self, shown: Sequence[Board], tried: Mapping[tuple[str, str], str] | None = None) -> None:
         """`tried`: a cell's id and a reason → what an experiment made of it."""
-        self._boards = [(_head(board, shown), _rows(board, tried or {}), _untried(board)) for board in shown]
+        self._boards = [(_head(board, shown), _rows(board, tried or {}), [*_mixed(board), *_untried(board)]) for board in shown]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text | Padding]:
         there = [row for _, rows, _ in self._boards for row in rows]
@@ -74,12 +75,12 @@ class Table:
         widths = fit_widths(there, options.max_width)
         yield _line("", BoardLine(Verdict.VALID, "stack", HEADS, SUSPECTED if widths.words else ""), widths)
         yield _line("", BoardLine(Verdict.VALID, "", UNITS, ""), widths)
-        for head, rows, untried in self._boards:
+        for head, rows, notes in self._boards:
             yield Text(GAP + head, style="bold")
             for row in rows:
                 yield from _shown(row, widths)
-            if untried:
-                yield Padding(Text(untried, style="dim"), (0, 0, 0, 4))
+            for note in notes:
+                yield Padding(Text(note, style="dim"), (0, 0, 0, 4))
         if widths.tier:
             yield Text(TIED, style="dim")
 
@@ -181,10 +182,20 @@ def _not_valid(row: boards.BoardRow) -> list[str]:
     ]
 
 
-def _untried(board: Board) -> str:
+def _mixed(board: Board) -> list[str]:
+    """What each request of a mix got, a line for each stack: `SERVER:ONE: page 4,210/s, p99 3.1 ms; create …`."""
+    found: dict[str, list[str]] = {}
+    for row in mixes.mix_rows(board):
+        bad = f", {row.not_ok:,} not ok" if row.not_ok else ""
+        told = f"{row.request} {words.number(row.goodput_per_s)}/s, p99 {words.milliseconds(row.p99_us)} ms{bad}"
+        found.setdefault(row.stack, []).append(told)
+    return [f"{stack}: {'; '.join(told)}" for stack, told in found.items()]
+
+
+def _untried(board: Board) -> list[str]:
     """Name the cells that the run did not come to, on one line: an interrupted run may have hundreds."""
     left = [row for row in board.rows if not row.trials]
-    return f"{words.join_names([row.stack for row in left])}: {words.why_no_number(left[0])}" if left else ""
+    return [f"{words.join_names([row.stack for row in left])}: {words.why_no_number(left[0])}"] if left else []
 
 
 def reason(trial: Trial) -> str:

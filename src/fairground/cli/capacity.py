@@ -48,7 +48,7 @@ OPTIONS = (
     Option("budget", "Most time to spend on all of it, such as 90s or 20m; builds do not count.", str, "5m"),
     Option("width", "How narrow the bracket should be, in percent.", float, 5.0),
     Option("connections", "The most connections to open.", int, 1000),
-    *options.some("threads", "workers", "pool_size", "pool_wait_ms", "no_prepared", "durable", "scale", "pin"),
+    *options.some("threads", "workers", "pool_size", "pool_wait_ms", "no_prepared", "durable", "scale", "pin", "sql_before"),
     options.ONE_VERSION,
     options.SEATS,
     *options.ONE_PATH,

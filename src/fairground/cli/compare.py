@@ -1,4 +1,4 @@
-"""`compare`: two stacks, two revisions of one, or two runs; whether they differ, and by how much."""
+"""`compare`: two stacks, two revisions of one, one without and with SQL, or two runs; whether they differ, and by how much."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ from fairground.run import stopping
 
 OPTIONS = (
     Option("a", "A stack (SERVER:VARIANT) or a run; what B is held against.", str | None, None, argument=True),
-    Option("b", "Another stack or run; none with --revisions.", str | None, None, argument=True),
+    Option("b", "Another stack or run; none with --revisions or --sql-before.", str | None, None, argument=True),
     Option("revisions", "Two git revisions of the stack A; `.` is the working tree.", str | None, None, metavar="OLD,NEW"),
+    replace(options.SQL_BEFORE, help="Hold the stack A against itself with this file of SQL run on its fresh database."),
     Option("workload", "What is asked (default: the contract's).", str | None, None, short="-w"),
     options.CONTRACT,
     Option("connections", "Connections at once.", int, 100),
@@ -61,10 +62,13 @@ OPTIONS = (
 
 @takes(*OPTIONS)
 def compare(_: typer.Context, given: Given) -> None:
-    """Tell whether two stacks, two revisions of one, or two runs differ. Both servers run at once, loaded in short turns.
+    """Tell whether two stacks, two revisions of one, one with and without SQL, or two runs differ.
+
+    Both servers run at once, loaded in short turns.
 
     Examples: ./fairground compare SERVER:ONE SERVER:TWO -w WORKLOAD · ./fairground compare RUN_A RUN_B ·
-    ./fairground compare SERVER:ONE --revisions main,. --fail-on slower:5%
+    ./fairground compare SERVER:ONE --revisions main,. --fail-on slower:5% ·
+    ./fairground compare SERVER:ONE --sql-before index.sql
     """
     places = Places.of(os.environ, given["servers"], given["results"])
     rule = None if given["fail_on"] is None else fail_on.parse(given["fail_on"])
@@ -73,7 +77,7 @@ def compare(_: typer.Context, given: Given) -> None:
         raise LabError("`--hosts` goes with `--place`: two servers are compared on one machine", "add --place generator=HOST")
     folder = None
     if given["resume"] is not None:
-        refuse_beside_resume(A=a, B=b, **{"--revisions": given["revisions"]})
+        refuse_beside_resume(A=a, B=b, **{"--revisions": given["revisions"], "--sql-before": given["sql_before"]})
         record = record_to_resume(places.results, given["resume"], RecordKind.COMPARISON)
         asked, inputs = record.head.asked, Inputs(places, record.head.command, given["database"], record)
         elsewhere.same(record.folder.name, asked.settings.place, placed.placed_roles(given))
@@ -93,7 +97,8 @@ def _asked(places: Places, given: Given, known: Sequence[Server]) -> ComparisonA
     load = Load(numbers.positive("--connections", given["connections"]), window_s=window_s, warmup_min_s=2.0, warmup_max_s=15.0)
     settings, load = seat_verb(given, load, given["database"])
     settings = placing.settings(settings, placed.placed_roles(given))
-    named = comparing.name(known, given["a"], given["b"], given["revisions"])
+    sql = None if settings.sql_before is None else settings.sql_before.name
+    named = comparing.name(known, given["a"], given["b"], given["revisions"], sql)
     workload = comparing.workload_of(places, known, named, given["workload"], given["contract"])
     load, turn_s = comparing.long_enough(places, workload, settings, load, numbers.positive("--turn", given["turn"]))
     budget_s = numbers.seconds("--budget", given["budget"])

@@ -51,7 +51,9 @@ VERBS: Mapping[str, Verb] = {
     "cross-check": Verb(
         "cross_check", "cross_check", "Do several load generators agree? Exit code 1: they differ beyond their noise."
     ),
-    "compare": Verb("compare", "compare", "Tell whether two stacks, two revisions of one, or two runs differ."),
+    "compare": Verb(
+        "compare", "compare", "Tell whether two stacks, two revisions of one, one with and without SQL, or two runs differ."
+    ),
     "why": Verb("why", "why", "The experiment that a reason predicts: confirms what limits a cell of a run, or withdraws it."),
     "replicate": Verb(
         "replicate",

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from fairground.generators import ab, engine, hey, k6, oha, running, vegeta, wrk
+from fairground.generators import ab, engine, engine_plan, hey, k6, oha, running, vegeta, wrk
 from fairground.generators.running import EngineHost, Running
 from fairground.generators.session import GeneratorSession, LoadTask
 from fairground.generators.tool import Installed, Tool, ToolSession
@@ -84,8 +84,10 @@ def start(
     `elsewhere`: the host on which the engine runs; None: it runs here.
     """
     if task.load.generator == ENGINE:
-        plan = engine.plan(task.workload, task.load, task.host, task.port, task.seed, task.bodies, task.rates)
-        return engine.EngineSession(running.start_engine(keeper, binary, task.folder, elsewhere), engine.by_tls(plan, task.tls))
+        plan = engine_plan.plan(task.workload, task.load, task.host, task.port, task.seed, task.bodies, task.rates)
+        return engine.EngineSession(
+            running.start_engine(keeper, binary, task.folder, elsewhere), engine_plan.by_tls(plan, task.tls)
+        )
     return ToolSession(keeper, tools[task.load.generator], task)
 
 

@@ -18,7 +18,7 @@ BODY = "body"
 
 
 def _command(job: ToolJob) -> list[str]:
-    load, workload = job.load, job.workload
+    load, request = job.load, job.request
     argv = ["-q", "-r", "-l", "-c", str(load.connections), "-s", str(load.timeout_ms // 1000)]
     if job.requests is not None:
         argv += ["-n", str(job.requests)]
@@ -27,17 +27,17 @@ def _command(job: ToolJob) -> list[str]:
         argv += ["-t", str(seconds), "-n", str(seconds * MOST_PER_S)]
     argv += ["-k"] if load.keep_alive else []
     content_type = "text/plain"
-    for name, value in workload.headers:
+    for name, value in request.headers:
         if name.lower() == "content-type":
             content_type = value
         else:
             argv += ["-H", f"{name}: {value}"]
     if job.body is not None:
         argv += ["-p", job.write(BODY, job.body), "-T", content_type]
-    if workload.method == "HEAD":
+    if request.method == "HEAD":
         argv += ["-i"]  # with `-m` it would wait for a body
-    elif workload.method != ("GET" if job.body is None else "POST"):
-        argv += ["-m", workload.method]
+    elif request.method != ("GET" if job.body is None else "POST"):
+        argv += ["-m", request.method]
     return [*argv, "-e", PERCENTILES, job.url]
 
 
@@ -95,8 +95,8 @@ def _latency(table: str, complete: int) -> Latency | None:
 def _refuse(load: Load, workload: Workload) -> str | None:
     if load.requests is not None and load.requests < load.connections:
         return f"needs at least as many requests as connections ({load.connections})"
-    if workload.expect.status not in range(200, 300):
-        return f"takes only 2xx for good, and `{workload.id}` expects {workload.expect.status}"
+    if (status := workload.first.expect.status) not in range(200, 300):
+        return f"takes only 2xx for good, and `{workload.id}` expects {status}"
     return None
 
 

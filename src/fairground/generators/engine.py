@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, cast
+from typing import Any, cast
 
+from fairground.generators.engine_plan import PROTOCOL
 from fairground.generators.running import NOTHING_MEASURED, WORDS, Running
 from fairground.host import Child, Meter, Stopped
 from fairground.model import (
     BadAnswer,
-    Edge,
-    Expectation,
     Gap,
     Handshakes,
     LabError,
@@ -22,20 +20,15 @@ from fairground.model import (
     Load,
     Outcomes,
     RateStep,
+    RequestResult,
     Result,
     Second,
-    Workload,
 )
 from fairground.model.answerlog import AnswerLog
-from fairground.model.subject import SHARES
-from fairground.model.wire import Tls
 
-PROTOCOL = 1
 DRAIN_SLACK_S = 10.0
 ARGV = ("fairload", *WORDS)
 """As results tell its command."""
-SLOT = r'\b(%s(?:=|"\s*:\s*"?))(\{(?!\{)[a-z][^}]*\})'
-"""Where a slot stands: its name and what leads to its value, and the value's template."""
 
 
 class EngineSession:
@@ -167,135 +160,6 @@ def settled_part(event: Mapping[str, Any]) -> SettledPart:
     return SettledPart(ok=found["ok"], active_s=found["active_us"] / 1e6)
 
 
-def plan(
-    workload: Workload,
-    load: Load,
-    host: str,
-    port: int,
-    seed: int,
-    bodies: Mapping[str, str],
-    steps: Sequence[tuple[float, float]] = (),
-    begin: Literal["running", "held"] = "running",
-) -> dict[str, object]:
-    """The engine's plan for one trial. `bodies` are answers that contract cases found right on this server, by case id.
-
-    `steps` are rates and how many seconds each is offered; they replace the load's own rate and window.
-    `begin`: whether the load begins at once or with the first `go`.
-    """
-    shape: dict[str, object] = {
-        "model": load.model,
-        "connections": load.connections,
-        "threads": load.threads,
-        "keep_alive": load.keep_alive,
-        "warmup_s": None,
-        "window_s": load.window_s,
-        "timeout_ms": load.timeout_ms,
-    }
-    if load.think_ms:
-        shape["think_ms"] = load.think_ms
-    if steps:
-        del shape["window_s"]
-        shape |= {"steps": [{"rate_per_s": rate, "duration_s": seconds} for rate, seconds in steps], "arrivals": load.arrivals}
-    elif load.rate_per_s is not None:
-        shape |= {"rate_per_s": load.rate_per_s, "arrivals": load.arrivals}
-    if workload.pipeline > 1:
-        shape["pipeline"] = workload.pipeline
-    if begin != "running":
-        shape["begin"] = begin
-    elif load.fault is not None:  # nothing goes wrong in turns
-        shape["fault"] = True
-    requests = _requests(workload, bodies)
-    return {"protocol": PROTOCOL, "seed": seed, "target": {"host": host, "port": port}, "load": shape, "requests": requests}
-
-
-def by_tls(plan: Mapping[str, object], tls: Tls | None) -> Mapping[str, object]:
-    """The plan with a target that is spoken to by TLS. None: as it is, in plain HTTP."""
-    if tls is None:
-        return plan
-    return {**plan, "target": {**cast(Any, plan["target"]), "tls": dataclasses.asdict(tls)}}
-
-
-def _requests(workload: Workload, bodies: Mapping[str, str]) -> list[dict[str, object]]:
-    """The workload's request and its edges, each as often as its share says."""
-    edges = [(edge, round(edge.share * SHARES)) for edge in workload.edges]
-    plain = SHARES - sum(weight for _, weight in edges) if edges else 1
-    return [_request(workload, plain, bodies), *(_at_edge(workload, edge, weight, bodies) for edge, weight in edges)]
-
-
-def _request(workload: Workload, weight: int, bodies: Mapping[str, str]) -> dict[str, object]:
-    expect = workload.expect
-    return {
-        "kind": workload.id,
-        "weight": weight,
-        "method": workload.method,
-        "path": workload.path,
-        "headers": [list(header) for header in workload.headers],
-        "body": workload.body,
-        "expect": {
-            "status": expect.status,
-            "content_type": expect.content_type,
-            "length": None,
-            "body": _expected_body(workload, bodies),
-            "check_one_in": expect.check_one_in,
-        },
-        "ledger": [dataclasses.asdict(entry) for entry in workload.ledger],
-        "log": _logged(workload),
-    }
-
-
-def _logged(workload: Workload) -> list[str] | None:
-    """The slots that the log of answers names, by which the database's rows are found; None where a request writes nothing."""
-    if not workload.audit.writes or not workload.ledger:
-        return None
-    return [] if workload.audit.history is None else list(workload.audit.history.slots)
-
-
-def _at_edge(workload: Workload, edge: Edge, weight: int, bodies: Mapping[str, str]) -> dict[str, object]:
-    """The request with the edge's values in its slots. What must be refused is in no ledger: it writes nothing."""
-    path, body = _placed(workload.path, edge), None if workload.body is None else _placed(workload.body, edge)
-    there = dataclasses.replace(workload, path=path, body=body)
-    if edge.status:
-        errors = workload.contract.errors
-        types = errors.content_type if len(errors.content_type) > 1 else next(iter(errors.content_type), None)
-        refusal = Expectation(edge.status[0], types, errors.body, workload.expect.check_one_in)
-        there = dataclasses.replace(there, expect=refusal, ledger=())
-    request = _request(there, weight, bodies)
-    if len(edge.status) > 1:
-        request["expect"] = {**cast(Any, request["expect"]), "status": list(edge.status)}
-    return {**request, "kind": f"{workload.id}/{edge.name}"}
-
-
-def _placed(text: str, edge: Edge) -> str:
-    """A template with the edge's values in place of its slots'."""
-    for name, value in edge.values.items():
-        text = re.sub(SLOT % re.escape(name), r"\g<1>" + value.replace("\\", r"\\"), text)
-    return text
-
-
-def _expected_body(workload: Workload, bodies: Mapping[str, str]) -> Mapping[str, object] | None:
-    rule = workload.expect.body
-    if rule is not None and "table" in rule:
-        return {"table": _rows(workload, cast(Any, rule["table"]))}
-    if rule is None or "verified" not in rule:
-        return rule
-    case = str(rule["verified"])
-    if case not in bodies:
-        raise LabError(
-            f"no answer of the case `{case}` was found right before the load, so bodies could not be compared", exit_code=3
-        )
-    return {"exact": bodies[case]}
-
-
-def _rows(workload: Workload, known: Mapping[str, Any]) -> Mapping[str, object]:
-    """The rows that the slot's range can name, of all that there are: an edge names few of them."""
-    found = re.search(SLOT % re.escape(known["slot"]), f"{workload.path}\n{workload.body or ''}")
-    numbers = re.fullmatch(r"\{int:(\d+)\.\.(\d+)\}", found[2]) if found else None
-    if numbers is None:
-        return known
-    low, high = int(numbers[1]), int(numbers[2])
-    return {**known, "rows": {key: row for key, row in known["rows"].items() if key.isdecimal() and low <= int(key) <= high}}
-
-
 def parse(document: Mapping[str, Any], command: tuple[str, ...]) -> Result:
     """The engine's document as a Result. Raises LabError when it speaks another protocol or its counts do not add up."""
     if document.get("protocol") != PROTOCOL:
@@ -337,7 +201,24 @@ def parse(document: Mapping[str, Any], command: tuple[str, ...]) -> Result:
         closed=document["life"].get("closed"),
         dropped=document["life"].get("dropped"),
         refused=document["life"].get("refused", 0),
+        requests=_by_request(document),
     )
+
+
+def _by_request(document: Mapping[str, Any]) -> Mapping[str, RequestResult]:
+    """Read the counts of each request of a mix, its edges among them. Empty where there is one request."""
+    found: dict[str, RequestResult] = {}
+    window = {one["kind"]: one for one in document["window"].get("kinds") or ()}
+    for one in document["life"].get("kinds") or ():
+        name, _, edge = one["kind"].partition("/")
+        of_window = window.get(one["kind"])
+        if of_window is None:
+            continue
+        latency = None if edge else _latency(of_window["latency_ok"])
+        here = RequestResult(_outcomes(of_window["outcomes"]), _outcomes(one["outcomes"]), latency, one["refused"])
+        was = found.get(name)
+        found[name] = here if was is None else was.join(here)
+    return found if len(found) > 1 else {}
 
 
 def curve(document: Mapping[str, Any], load: Load) -> tuple[RateStep, ...]:

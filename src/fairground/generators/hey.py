@@ -22,11 +22,11 @@ BODY = "body"
 
 
 def _command(job: ToolJob) -> list[str]:
-    load, workload = job.load, job.workload
-    argv = ["-c", str(load.connections), "-t", str(load.timeout_ms // 1000), "-m", workload.method]
+    load, request = job.load, job.request
+    argv = ["-c", str(load.connections), "-t", str(load.timeout_ms // 1000), "-m", request.method]
     argv += ["-z", f"{job.seconds:g}s"] if job.requests is None else ["-n", str(job.requests)]
     argv += ["-disable-redirects", *([] if load.keep_alive else ["-disable-keepalive"])]
-    for name, value in workload.headers:
+    for name, value in request.headers:
         argv += ["-T", value] if name.lower() == "content-type" else ["-H", f"{name}: {value}"]
     argv += ["-D", job.write(BODY, job.body)] if job.body is not None else []
     return [*argv, job.url]

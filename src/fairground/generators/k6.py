@@ -80,9 +80,9 @@ def _command(job: ToolJob) -> list[str]:
     draws, path, body = javascript(job.templates)
     script = SCRIPT % {
         "codes": [1000, *ERRORS], "seed": job.seed * 0x9E3779B1 % 2**31, "first": job.first,
-        "expected": job.workload.expect.status, "report": REPORT,
-        "options": json.dumps(_options(job), indent=2), "headers": json.dumps(dict(job.workload.headers)),
-        "timeout_ms": job.load.timeout_ms, "method": job.workload.method, "origin": job.origin, "path": path,
+        "expected": job.request.expect.status, "report": REPORT,
+        "options": json.dumps(_options(job), indent=2), "headers": json.dumps(dict(job.request.headers)),
+        "timeout_ms": job.load.timeout_ms, "method": job.request.method, "origin": job.origin, "path": path,
         "pause": f"  sleep({job.load.think_ms / 1000:g});\n" if job.load.think_ms else "",
         "body": body or "null", "draws": "\n".join(f"  {line};" for line in draws),
     }  # fmt: skip
@@ -137,7 +137,7 @@ def _read(job: ToolJob, output: ToolOutput) -> ToolReport:
             statuses[int(code)] = int(values["count"])
         elif what == "error" and code.isdigit():
             kinds[ERRORS.get(int(code), "unclassified")] += int(values["count"])
-    statuses[job.workload.expect.status] = sent - sum(statuses.values()) - sum(kinds.values())
+    statuses[job.request.expect.status] = sent - sum(statuses.values()) - sum(kinds.values())
     unsent = int(metrics.get("dropped_iterations", {}).get("count", 0))
     return ToolReport(
         duration_s=document["state"]["testRunDurationMs"] / 1000,

@@ -12,6 +12,7 @@ from typing import Any
 
 from fairground.generators.tool import Tool, ToolJob, ToolOutput, ToolReport, outcomes
 from fairground.model import Latency, Load, Workload
+from fairground.model.slot import find_slots
 
 DIFFERENT_AT_MOST = 20_000
 """How long the list is from which oha draws."""
@@ -30,13 +31,13 @@ BODY = "body"
 
 
 def _command(job: ToolJob) -> list[str]:
-    load, workload, templates = job.load, job.workload, job.templates
+    load, request, templates = job.load, job.request, job.templates
     argv = ["--no-tui", "--output-format", "json", "--worker-threads", str(load.threads), "-c", str(load.connections)]
     argv += ["-z", f"{job.seconds:g}s", "-w"] if job.requests is None else ["-n", str(job.requests)]
-    argv += ["-t", f"{load.timeout_ms}ms", "-m", workload.method, "--redirect", "0"]
+    argv += ["-t", f"{load.timeout_ms}ms", "-m", request.method, "--redirect", "0"]
     argv += [] if load.rate_per_s is None else ["-q", f"{load.rate_per_s:g}", "--latency-correction"]
     argv += [] if load.keep_alive else ["--disable-keepalive"]
-    for name, value in workload.headers:
+    for name, value in request.headers:
         argv += ["-T", value] if name.lower() == "content-type" else ["-H", f"{name}: {value}"]
     different = [] if templates.fixed else list(templates.requests(job.seed, DIFFERENT_AT_MOST))
     if templates.in_body:
@@ -90,7 +91,8 @@ def _latency(document: dict[str, Any], answered: int) -> Latency | None:
 
 
 def _refuse(load: Load, workload: Workload) -> str | None:
-    if "{" in workload.path.replace("{{", "") and "{" in (workload.body or "").replace("{{", ""):
+    request = workload.first
+    if any(find_slots(request.path)) and any(find_slots(request.body or "")):
         return "draws addresses and bodies apart, so that values in both cannot be put in one request"
     if load.threads > load.connections:
         return f"cannot share {load.connections} connections among {load.threads} threads"

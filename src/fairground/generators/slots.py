@@ -9,25 +9,28 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from urllib.parse import quote
 
-from fairground.model import LabError, Workload
-
-SLOT = re.compile(r"\{\{|\{([^}]*)\}")
-QUERY_NAME = re.compile(r"(?:^|[?&])([^?&/\" =]+)=$")
-JSON_NAME = re.compile(r'"([^"]+)"\s*:\s*"?\s*$')
+from fairground.model import LabError, LoadRequest
+from fairground.model.data import Rows
+from fairground.model.slot import FoundSlot, find_slots
 
 
 @dataclass(frozen=True)
 class ValueSlot:
-    """One slot: `kind` is int, low, high, choice or seq; `other` is the slot that an int must differ from, or a high's low."""
+    """One slot: `kind` is int, low, high, choice, seq or cell.
+
+    `other` is the slot that an int must differ from, a high's low, or the first cell of the same row.
+    """
 
     kind: str
     low: int = 0
     high: int = 0
     other: int | None = None
     words: tuple[str, ...] = ()
+    name: str | None = None
 
 
 Piece = str | int
@@ -36,20 +39,25 @@ Piece = str | int
 
 @dataclass(frozen=True)
 class Templates:
-    """The path and the body of one request; their slots are numbered together, those of the path first."""
+    """The path, the body and the headers of one request; their slots are numbered together, in this order."""
 
     slots: tuple[ValueSlot, ...]
     path: tuple[Piece, ...]
     body: tuple[Piece, ...] | None
+    headers: tuple[tuple[str, tuple[Piece, ...]], ...] = ()
 
     @classmethod
-    def of(cls, workload: Workload) -> Templates:
-        """Compile a workload's templates. LabError for a slot that the engine would refuse as well."""
-        slots: list[ValueSlot] = []
-        names: dict[str, int] = {}
-        path = tuple(_pieces(workload.path, slots, names))
-        body = None if workload.body is None else tuple(_pieces(workload.body, slots, names))
-        return cls(tuple(slots), path, body)
+    def of(cls, request: LoadRequest, rows: Mapping[str, Rows] | None = None) -> Templates:
+        """Compile a request's templates. `rows`: those of the tables that it draws from.
+
+        LabError for a slot that the engine would refuse as well, or that it alone can fill.
+        """
+        found = _Compiler(rows or {})
+        path = found.compile(request.path, lambda text: quote(text, safe="-._~"))
+        body = None if request.body is None else found.compile(request.body, in_json)
+        headers = tuple((name, found.compile(value, str, name)) for name, value in request.headers)
+        found.complete()
+        return cls(tuple(found.slots), path, body, headers)
 
     @property
     def fixed(self) -> bool:
@@ -69,29 +77,42 @@ class Templates:
         """(path, body) of so many requests; the same seed gives the same ones. `{seq}` counts from 1."""
         chance = random.Random(seed)
         for number in range(1, count + 1):
-            values = self._draw(chance, number)
-            yield _text(self.path, values), None if self.body is None else _text(self.body, values)
+            values = self.draw(chance, number)
+            yield text_of(self.path, values), None if self.body is None else text_of(self.body, values)
 
-    def _draw(self, chance: random.Random, number: int) -> list[str]:
+    def draw(self, chance: random.Random, number: int, zero: bool = True) -> list[str]:
+        """The value of each slot in request `number`, as it is sent. Without `zero` no number is 0 whose range has others."""
         values, higher = list[str](), ""
-        for slot in self.slots:
+        rows: dict[int, int] = {}
+        for place, slot in enumerate(self.slots):
             match slot.kind:
                 case "int" if slot.other is None:
-                    value = str(chance.randint(slot.low, slot.high))
+                    drawn = chance.randint(slot.low, slot.high)
+                    value = str(drawn if drawn or zero else slot.high or slot.low)
                 case "int":
                     value = str(_other_than(chance, slot, int(values[slot.other or 0])))
                 case "low":
-                    first = chance.randint(slot.low, slot.high)
-                    second = _other_than(chance, slot, first)
+                    lowest = slot.low if zero or slot.low or slot.high - slot.low < 2 else slot.low + 1
+                    first = chance.randint(lowest, slot.high)
+                    second = _other_than(chance, replace(slot, low=lowest), first)
                     value, higher = str(min(first, second)), str(max(first, second))
                 case "high":
                     value = higher
                 case "choice":
                     value = chance.choice(slot.words)
+                case "cell":
+                    of_table = place if slot.other is None else slot.other
+                    rows.setdefault(of_table, chance.randrange(len(slot.words)))
+                    value = slot.words[rows[of_table]]
                 case _:
                     value = str(number)
             values.append(value)
         return values
+
+
+def text_of(pieces: Sequence[Piece], values: Sequence[str]) -> str:
+    """A template with these values in its slots."""
+    return "".join(piece if isinstance(piece, str) else values[piece] for piece in pieces)
 
 
 def lua(templates: Templates) -> tuple[list[str], str, str]:
@@ -136,42 +157,72 @@ def lua_text(text: str) -> str:
     return '"' + "".join(plain) + '"'
 
 
-def _pieces(text: str, slots: list[ValueSlot], names: dict[str, int]) -> Iterator[Piece]:
-    literal, at = "", 0
-    for found in SLOT.finditer(text):
-        literal += text[at : found.start()]
-        at = found.end()
-        if found[1] is None:
-            literal += "{"
-            continue
-        name = QUERY_NAME.search(literal) or JSON_NAME.search(literal)
-        slots.append(_slot(found[1], slots, names))
-        if name:
-            names[name[1]] = len(slots) - 1
-        yield literal
-        yield len(slots) - 1
-        literal = ""
-    yield literal + text[at:]
+@dataclass
+class _Compiler:
+    """The slots of one request, as its templates are compiled one after the other."""
+
+    rows: Mapping[str, Rows]
+    slots: list[ValueSlot] = field(default_factory=list)
+
+    def compile(self, text: str, escape: Callable[[str], str], header: str | None = None) -> tuple[Piece, ...]:
+        """The pieces of a template. `escape` writes a cell so that it stays one value."""
+        pieces, at = list[Piece](), 0
+        for slot in find_slots(text, header):
+            pieces += [text[at : slot.start].replace("{{", "{"), len(self.slots)]
+            self.slots.append(self._cell(slot, escape) if slot.source is not None else replace(self._slot(slot), name=slot.name))
+            at = slot.end
+        return (*pieces, text[at:].replace("{{", "{"))
+
+    def complete(self) -> None:
+        """Add the other cells of each row that is drawn: no text has them, and ledgers can name them."""
+        for source in sorted({_table(one) for one in self.slots if one.kind == "cell"}):
+            for column in self.rows[source].columns:
+                if all(one.name != f"{source}.{column}" for one in self.slots):
+                    filling = f"{source}.{column}"
+                    self.slots.append(self._cell(FoundSlot(0, 0, filling, filling, source), str))
+
+    def _cell(self, slot: FoundSlot, escape: Callable[[str], str]) -> ValueSlot:
+        source, _, column = slot.filling.partition(".")
+        rows = self.rows.get(source)
+        if rows is None or column not in rows.columns:
+            raise _unfillable(slot.filling)
+        place = rows.columns.index(column)
+        first = next((at for at, one in enumerate(self.slots) if one.kind == "cell" and _table(one) == source), None)
+        words = tuple(escape(str(row[place])) for row in rows.rows)
+        return ValueSlot("cell", other=first, words=words, name=f"{source}.{column}")
+
+    def _slot(self, found: FoundSlot) -> ValueSlot:
+        kind, _, argument = found.filling.partition(":")
+        span, _, other = argument.partition("!=")
+        numbers = re.fullmatch(r"(-?\d+)\.\.(-?\d+)", span)
+        low, high = (int(numbers[1]), int(numbers[2])) if numbers else (0, -1)
+        names = {slot.name: place for place, slot in enumerate(self.slots) if slot.name}
+        waiting = {place for place, slot in enumerate(self.slots) if slot.kind == "low"} - {slot.other for slot in self.slots}
+        match kind:
+            case "int" if low <= high and (not other or (other in names and low < high)):
+                return ValueSlot("int", low, high, names[other] if other else None)
+            case "low" if low < high:
+                return ValueSlot("low", low, high)
+            case "high" if low < high and waiting:
+                return ValueSlot("high", low, high, max(place for place in waiting if place is not None))
+            case "choice" if argument and all(argument.split("|")):
+                return ValueSlot("choice", words=tuple(argument.split("|")))
+            case "seq" if not argument:
+                return ValueSlot("seq")
+        raise _unfillable(found.filling)
 
 
-def _slot(inner: str, slots: list[ValueSlot], names: dict[str, int]) -> ValueSlot:
-    kind, _, argument = inner.partition(":")
-    span, _, other = argument.partition("!=")
-    numbers = re.fullmatch(r"(-?\d+)\.\.(-?\d+)", span)
-    low, high = (int(numbers[1]), int(numbers[2])) if numbers else (0, -1)
-    waiting = {place for place, slot in enumerate(slots) if slot.kind == "low"} - {slot.other for slot in slots}
-    match kind:
-        case "int" if low <= high and (not other or (other in names and low < high)):
-            return ValueSlot("int", low, high, names[other] if other else None)
-        case "low" if low < high:
-            return ValueSlot("low", low, high)
-        case "high" if low < high and waiting:
-            return ValueSlot("high", low, high, max(place for place in waiting if place is not None))
-        case "choice" if argument and all(argument.split("|")):
-            return ValueSlot("choice", words=tuple(argument.split("|")))
-        case "seq" if not argument:
-            return ValueSlot("seq")
-    raise LabError(f"`{{{inner}}}` is not a slot that a generator other than the engine can fill", "load it with the engine")
+def _table(slot: ValueSlot) -> str:
+    return (slot.name or "").partition(".")[0]
+
+
+def in_json(text: str) -> str:
+    """A text as it stands inside of a JSON string."""
+    return json.dumps(text, ensure_ascii=False)[1:-1]
+
+
+def _unfillable(filling: str) -> LabError:
+    return LabError(f"`{{{filling}}}` is not a slot that a generator other than the engine can fill", "load it with the engine")
 
 
 def _other_than(chance: random.Random, slot: ValueSlot, value: int) -> int:
@@ -179,7 +230,3 @@ def _other_than(chance: random.Random, slot: ValueSlot, value: int) -> int:
     inside = slot.low <= value <= slot.high
     drawn = chance.randint(slot.low, slot.high - inside)
     return drawn + (inside and drawn >= value)
-
-
-def _text(pieces: tuple[Piece, ...], values: list[str]) -> str:
-    return "".join(piece if isinstance(piece, str) else values[piece] for piece in pieces)

@@ -10,15 +10,16 @@ import re
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from fairground.generators.session import LoadTask
 from fairground.generators.slots import Templates
 from fairground.host import Child, Keeper, Meter, RoleMeter, Stopped, Streams
-from fairground.model import LabError, Latency, Load, Outcomes, Result, Second, Workload, secret
+from fairground.model import LabError, Latency, Load, LoadRequest, Outcomes, Result, Second, Workload, secret
 from fairground.model.answerlog import AnswerLog
+from fairground.model.slot import find_slots, slots_of
 
 SLACK_S = 30.0
 """How much longer than its time and one timeout a tool may take to start, to drain and to print."""
@@ -47,6 +48,11 @@ class ToolJob:
     """The report has each latency; False where writing them would be in the CPU that is metered."""
 
     @property
+    def request(self) -> LoadRequest:
+        """The only request of its workload."""
+        return self.workload.first
+
+    @property
     def url(self) -> str:
         """The address that is asked, without the slots' values: only where the request has none."""
         return self.origin + self.path
@@ -69,10 +75,10 @@ class ToolJob:
         return name
 
 
-def holds_secret(workload: Workload) -> bool:
-    """True if a workload's path or one of its headers holds a secret."""
-    shown = [secret.redact_header(name, value) for name, value in workload.headers]
-    return shown != [value for _, value in workload.headers] or secret.redact(workload.path) != workload.path
+def holds_secret(request: LoadRequest) -> bool:
+    """True if a request's path or one of its headers holds a secret."""
+    shown = [secret.redact_header(name, value) for name, value in request.headers]
+    return shown != [value for _, value in request.headers] or secret.redact(request.path) != request.path
 
 
 @dataclass(frozen=True)
@@ -151,7 +157,13 @@ class Tool:
 
         The words end a sentence that begins with the tool's name.
         """
-        templates = Templates.of(workload)
+        if workload.is_mix:
+            return "sends one request, and not a mix of several"
+        if any(one.source is not None for one in slots_of(workload.first)):
+            return "cannot draw values from tables"
+        if any(list(find_slots(value)) for _, value in workload.first.headers):
+            return "cannot put a value of its own into each header"
+        templates = Templates.of(workload.first)
         limits = (
             (load.model == "open" and not self.open_loop, "cannot keep a rate of arrivals"),
             (load.model == "open" and load.arrivals != "constant", f"spaces its arrivals evenly, and not `{load.arrivals}`"),
@@ -164,7 +176,7 @@ class Tool:
             (templates.in_body and not self.random_body, "cannot put a value of its own into each body"),
             (templates.numbered and not self.sequence, "cannot give every request a number of its own"),
             (
-                self.request_shown and holds_secret(workload),
+                self.request_shown and holds_secret(workload.first),
                 "takes its request as words, and a secret in them would be in the process list",
             ),
             (self.whole_seconds and load.window_s % 1 and load.requests is None, "measures whole seconds"),
@@ -197,7 +209,7 @@ class ToolSession:
         window = ToolJob(
             load=load,
             workload=task.workload,
-            templates=Templates.of(task.workload),
+            templates=Templates.of(task.workload.first),
             host=task.host,
             port=task.port,
             seed=2 * task.seed + 1,
@@ -276,7 +288,7 @@ class ToolSession:
         window = self._read(self._window)
         life = window.outcomes
         for seen in self._seen:
-            life = together(life, seen.outcomes)
+            life = life.join(seen.outcomes)
         runs = len(self._seen) + 1
         return Result(
             generator=self._installed.title,
@@ -339,7 +351,7 @@ class ToolSession:
 
 def _without_edges(workload: Workload) -> tuple[str, ...]:
     """Say what such a tool leaves out: it counts one status as good, so that all of its requests must have the same."""
-    share = sum(edge.share for edge in workload.edges)
+    share = sum(edge.share for edge in workload.first.edges)
     if not share:
         return ()
     return (
@@ -347,21 +359,9 @@ def _without_edges(workload: Workload) -> tuple[str, ...]:
     )
 
 
-def together(one: Outcomes, other: Outcomes) -> Outcomes:
-    """The sum of both, kind by kind; a kind that one of them cannot tell stays unknown."""
-    sums: dict[str, Any] = {}
-    for field in fields(Outcomes):
-        first, second = getattr(one, field.name), getattr(other, field.name)
-        if field.name == "status":
-            sums["status"] = {code: first.get(code, 0) + second.get(code, 0) for code in sorted({*first, *second})}
-        else:
-            sums[field.name] = None if first is None or second is None else first + second
-    return Outcomes(**sums)
-
-
 def outcomes(job: ToolJob, statuses: Mapping[int, int], **kinds: int | None) -> Outcomes:
     """Outcomes of answers by status and of failures by kind; bodies are not looked at, so what has the right status is good."""
-    wanted = job.workload.expect.status
+    wanted = job.request.expect.status
     others = {code: count for code, count in sorted(statuses.items()) if code not in (wanted, 503) and count}
     return Outcomes(
         ok=statuses.get(wanted, 0),

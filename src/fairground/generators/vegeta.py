@@ -36,9 +36,9 @@ def _command(job: ToolJob) -> list[str]:
 
 
 def _targets(job: ToolJob) -> Iterable[dict[str, object]]:
-    headers = {name: [value] for name, value in job.workload.headers}
+    headers = {name: [value] for name, value in job.request.headers}
     for path, body in job.templates.requests(job.seed, 1 if job.templates.fixed else TARGETS_AT_MOST):
-        target: dict[str, object] = {"method": job.workload.method, "url": job.origin + path, "header": headers}
+        target: dict[str, object] = {"method": job.request.method, "url": job.origin + path, "header": headers}
         yield target if body is None else target | {"body": base64.b64encode(body.encode()).decode()}
 
 
@@ -51,7 +51,7 @@ def _read(job: ToolJob, output: ToolOutput) -> ToolReport:
     rows = [dict(zip(ROW, row, strict=False)) for row in csv.reader(io.StringIO(output.file("converted")))]
     if not rows:
         raise output.nothing("vegeta")
-    wanted = job.workload.expect.status
+    wanted = job.request.expect.status
     statuses = Counter(int(row["code"]) for row in rows)
     silent = Counter(" ".join(row["error"].split()) for row in rows if row["code"] == "0")
     del statuses[0]

@@ -84,8 +84,8 @@ def _command(job: ToolJob) -> list[str]:
     load = job.load
     argv = ["-t", str(load.threads), "-c", str(load.connections), "-d", f"{max(1, round(job.seconds))}s"]
     argv += ["--timeout", f"{load.timeout_ms // 1000}s", "-s", job.write("requests.lua", _script(job))]
-    hidden = holds_secret(job.workload)  # words are in the process list, and the script is in a folder of the lab's
-    for name, value in () if hidden else job.workload.headers:
+    hidden = holds_secret(job.request)  # words are in the process list, and the script is in a folder of the lab's
+    for name, value in () if hidden else job.request.headers:
         argv += ["-H", f"{name}: {value}"]
     argv += [] if load.keep_alive else ["-H", "Connection: close"]
     return [*argv, job.url if job.templates.fixed and not hidden else job.origin]
@@ -93,10 +93,10 @@ def _command(job: ToolJob) -> list[str]:
 
 def _script(job: ToolJob) -> str:
     draws, path, body = lua(job.templates)
-    text = f'wrk.method = "{job.workload.method}"\n'
-    if holds_secret(job.workload):
+    text = f'wrk.method = "{job.request.method}"\n'
+    if holds_secret(job.request):
         text += f"wrk.path = {path}\n" if job.templates.fixed else ""
-        text += "".join(f"wrk.headers[{lua_text(name)}] = {lua_text(value)}\n" for name, value in job.workload.headers)
+        text += "".join(f"wrk.headers[{lua_text(name)}] = {lua_text(value)}\n" for name, value in job.request.headers)
     if job.templates.fixed:
         text += f"wrk.body = {body}\n" if body else ""
     else:

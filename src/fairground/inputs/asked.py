@@ -77,7 +77,7 @@ def loads(given: Given) -> tuple[Load, ...]:
 
 def settings(given: Given) -> CellSettings:
     """The settings; LabError with the option for what cannot be meant."""
-    fields = _values(options.SETTINGS, given)
+    fields = _values((*options.SETTINGS, options.SQL_BEFORE), given)
     if fields["workers"] is None:
         del fields["workers"]
     return conditions.check(CellSettings(**fields))

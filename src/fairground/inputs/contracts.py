@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import ClassVar
 
 from fairground.inputs import files
+from fairground.inputs.data_tables import check_tables, require_names
 from fairground.inputs.variants import NAME
 from fairground.model import LabError
-from fairground.model.contract import SECRET, TOLD, AnswerRules, Contract, ErrorRules, Ready, header_mistake, names_in
-from fairground.model.source import STRICT, Location, Source, location_text, nearest
+from fairground.model.contract import SECRET, TOLD, AnswerRules, Contract, DataTable, ErrorRules, Ready, header_mistake, names_in
+from fairground.model.source import STRICT, Location, Source, location_text
 
 FILE = "contract.toml"
 NUMBER_NAME = re.compile(r"[a-z][a-z_]*")
@@ -51,6 +52,7 @@ class ContractFile:
     environment: dict[str, str] = field(default_factory=dict)
     answers: AnswersTable = AnswersTable()
     errors: ErrorsTable = ErrorsTable()
+    data: dict[str, DataTable] = field(default_factory=dict)
 
 
 def load_contracts(folder: Path) -> dict[str, Contract]:
@@ -86,7 +88,8 @@ def read_contract(folder: Path) -> Contract:
     return Contract(
         folder.name, file.title, file.default, folder, file.ready, file.environment, file.source, numbers, scaled, file.paths,
         AnswerRules(_several(file.answers.content_type), file.answers.headers),
-        ErrorRules(_several(file.errors.content_type), file.errors.body, file.errors.headers), sql,
+        ErrorRules(_several(file.errors.content_type), file.errors.body, file.errors.headers),
+        check_tables(source, file.data, known), sql,
     )  # fmt: skip
 
 
@@ -103,14 +106,6 @@ def check_command(source: Source, here: Location, words: Sequence[str]) -> None:
         hint = 'tell it below [environment], as in `DB = "$database_url"`'
         told = f"`${secret}` is a secret, and the process list shows the words of `{location_text(here)}` in"
         raise source.error(here, told, hint)
-
-
-def require_names(source: Source, here: Location, text: str, known: Mapping[str, object] | tuple[str, ...]) -> None:
-    """Refuse a text with a `$name` that is not `known`."""
-    for name in names_in(text):
-        if name not in known:
-            hint = nearest(name, tuple(known), "names")
-            raise source.error(here, f"unknown `${name}` in `{location_text(here)}` of", hint)
 
 
 def _numbers(source: Source, file: ContractFile) -> tuple[dict[str, int], dict[str, int]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from fairground.inputs import contracts, files
+from fairground.inputs import contracts, data_tables, files
 from fairground.inputs.recipe import Remark
 from fairground.model import LabError
 from fairground.model.contract import TOLD, Contract
@@ -96,7 +96,7 @@ def read_rules(contract: Contract) -> ImportRules:
         if name not in contract.paths:
             raise source.error(("paths", key), f"there is no path `{name}` for", names_hint(contract.paths, "paths"))
     for word, stands in rules.database.items():
-        contracts.require_names(source, ("database", word), stands, TOLD)
+        data_tables.require_names(source, ("database", word), stands, TOLD)
     contracts.check_told(source, ("environment",), rules.environment)
     return rules
 

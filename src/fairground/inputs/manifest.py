@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from fairground.inputs import conditions, faults, files, numbers, options, published, seating, wires
-from fairground.inputs.contracts import check_command, check_told, require_names
+from fairground.inputs.contracts import check_command, check_told
+from fairground.inputs.data_tables import require_names
 from fairground.inputs.suite_file import GroupTable, SuiteFile
 from fairground.inputs.variants import NAME, VariantTable, require_command
 from fairground.inputs.variants import read_variants as read_variants

@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fairground.inputs import faults, numbers, placing, seating, wires
+from fairground.inputs import faults, files, numbers, placing, seating, wires
 from fairground.model import CellSettings, Durability, Load, PoolScope, Topology
 
 Given = Mapping[str, Any]
@@ -194,6 +194,11 @@ SEATS = Option(
     None, Of.SETTINGS, parse=if_given(seating.parse), key="seats",
 )  # fmt: skip
 """The option that fills in the pins that are not said; it is itself no field of the settings."""
+SQL_BEFORE = Option(
+    "sql_before", "A file of SQL that is run on each fresh database before the load.", Path | None, None, Of.SETTINGS,
+    parse=if_given(files.sql_of), metavar="FILE",
+)  # fmt: skip
+"""The option that a suite has no key for: its file is found from where the command is typed."""
 PLACE = Option(
     "place", "A role on a host that has joined --hosts: generator=HOST, database=HOST, server=HOST.",
     list[str] | None, None, parse=lambda spelling, texts: placing.parse(spelling, texts or ()), metavar="ROLE=HOST",
@@ -251,6 +256,7 @@ OPTIONS = (
     *HOPS,
     *SETTINGS,
     VERSION,
+    SQL_BEFORE,
     SEATS,
     Option("profile", "A profile of the suite, such as full.", str | None, None),
     *SUITE,
@@ -262,7 +268,7 @@ OPTIONS = (
 )
 """Those of `run`."""
 
-SUITE_HAS_ITS_OWN = (WORKLOAD, CONTRACT, *LOADS, *HOPS, *SETTINGS, VERSION)
+SUITE_HAS_ITS_OWN = (WORKLOAD, CONTRACT, *LOADS, *HOPS, *SETTINGS, VERSION, SQL_BEFORE)
 """What a suite says itself, so that nobody can say it beside a suite."""
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from fairground.judge import needs
 from fairground.judge.thresholds import Rules
 from fairground.model import (
     AuditLine,
@@ -17,6 +18,7 @@ from fairground.model import (
     DatabaseUse,
     Finding,
     LedgerRow,
+    Needs,
     Outcomes,
     Result,
     Severity,
@@ -292,29 +294,23 @@ def audit_findings(lines: Iterable[AuditLine]) -> tuple[Finding, ...]:
 
 def work_lines(workload: Workload, result: Result, database: DatabaseUse) -> tuple[AuditLine, ...]:
     """Hold the database's own counters against the answers: fewer commits or rows than answers mean batching or a cache."""
-    good = result.done
+    counts = needs.counts_of(workload, result)
     lines = []
-    if workload.audit.commits_per_answer:
-        lines.append(
-            AuditLine(
-                "commits",
-                f"at least {workload.audit.commits_per_answer:g} commit for each good answer",
-                database.commits,
-                int(good * workload.audit.commits_per_answer),
-                None,
-            )
-        )
-    if workload.audit.rows_per_answer:
-        lines.append(
-            AuditLine(
-                "rows",
-                f"at least {workload.audit.rows_per_answer:g} rows read for each good answer",
-                database.rows_read,
-                int(good * workload.audit.rows_per_answer),
-                None,
-            )
-        )
+    for id, noun, found, each in (
+        ("commits", "commit", database.commits, _commits),
+        ("rows", "rows read", database.rows_read, _rows),
+    ):
+        if any(each(one.request.need) for one in counts):
+            lines.append(AuditLine(id, needs.words(counts, each, noun), found, needs.least(counts, each), None))
     return tuple(lines)
+
+
+def _commits(need: Needs) -> float:
+    return need.commits_per_answer
+
+
+def _rows(need: Needs) -> float:
+    return need.rows_per_answer
 
 
 def transactions_line(written: int, good: int) -> AuditLine:
@@ -359,11 +355,12 @@ def ledger_line(name: str, rows: Mapping[str, LedgerRow], before: Mapping[str, i
 
 def chatter(workload: Workload, result: Result, database: DatabaseUse, rules: Rules) -> tuple[Finding, ...]:
     """A note on many more commits than answers: that is work which the database does for the driver."""
-    done = (result.life or result.window).total
-    if not workload.audit.commits_per_answer or not done or database.commits is None:
+    counts, done = needs.counts_of(workload, result), (result.life or result.window).total
+    needed = needs.per_answer(counts, _commits)
+    if not needed or not done or database.commits is None:
         return ()
     commits = database.commits / done
-    if commits <= rules.commits_per_answer_note * workload.audit.commits_per_answer:
+    if commits <= rules.commits_per_answer_note * needed:
         return ()
     return (
         Finding(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from fairground.judge import connecting, statements
 from fairground.judge.counters import TrialCounters
 from fairground.judge.idleness import IDLENESS
+from fairground.judge.tables import ReadWhole
 from fairground.judge.thresholds import Reasons
 from fairground.judge.waiting import WAITING
 from fairground.model import Cell, DatabaseUse, Finding, HostUse, Result, RoleUse
@@ -35,7 +36,7 @@ def limits(
     database: DatabaseUse | None,
     cores: int,
     at: Reasons,
-    whole: statements.ReadWhole | None = None,
+    whole: ReadWhole | None = None,
 ) -> tuple[Finding, ...]:
     """The named reasons that limited a trial, strongest first; none where nothing that was measured explains it.
 

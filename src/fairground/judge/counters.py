@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from fairground.judge import statements
+from fairground.judge.tables import ReadWhole
 from fairground.judge.thresholds import Reasons
 from fairground.model import Cell, DatabaseUse, HostUse, Result, RoleUse
-from fairground.model.result import UNUSED
+from fairground.model.use import UNUSED
 
 IDLE = ("idle", UNUSED)
 """The states of a backend that does nothing."""
@@ -25,7 +25,7 @@ class TrialCounters:
     database: DatabaseUse | None
     cores: int
     at: Reasons
-    whole: statements.ReadWhole | None = None
+    whole: ReadWhole | None = None
     """A table that is read whole for each answer."""
 
     @property

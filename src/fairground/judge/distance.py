@@ -7,7 +7,7 @@ from statistics import median, quantiles
 
 from fairground.judge.thresholds import Reasons, Rules
 from fairground.model import Cell, DatabaseUse, Evidence, Finding, Result, Severity
-from fairground.model.result import UNUSED
+from fairground.model.use import UNUSED
 
 ID = "distance"
 QUIET = ("idle", UNUSED, "idle in transaction", "Client:ClientRead")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from fairground.judge.counters import TrialCounters
 from fairground.model import Finding
 from fairground.model.reason import IDLE_TRANSACTION, POOL, POOL_LEAK, SMALL_POOL
-from fairground.model.result import UNUSED
+from fairground.model.use import UNUSED
 
 IN_TRANSACTION = "idle in transaction"
 

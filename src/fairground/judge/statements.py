@@ -7,13 +7,13 @@ sampled. The share of the declared ones is then an estimate, and the audit uses 
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 
+from fairground.judge import needs, tables
+from fairground.judge.needs import RequestCount
 from fairground.judge.thresholds import Rules
 from fairground.model import (
     AuditLine,
@@ -21,13 +21,11 @@ from fairground.model import (
     DatabaseWork,
     Evidence,
     Finding,
-    Outcomes,
+    Needs,
     Result,
     Severity,
-    TableNeed,
     Workload,
 )
-from fairground.model.work import WRITES, TableWork
 from fairground.stats.intervals import share_interval
 
 DECLARED = "declared"
@@ -103,13 +101,15 @@ def kind(statement: str, workload: Workload) -> str:
     parts = statement.split(";")
     if len(parts) > MOST_PARTS or statement.startswith("do "):
         return "other"
-    spoken = [WORD.findall(part) for part in parts]
-    needed = [WORD.findall(normalise(one)) for one in workload.audit.statements]
-    if workload.audit.statements_per_answer > 1 and any(_is_merged(words, needed) for words in spoken):
-        return "merged"
-    for declared in needed:
-        if any(words[:1] == declared[:1] and set(declared) <= set(words) for words in spoken):
+    spoken, is_merged = [WORD.findall(part) for part in parts], False
+    for request in workload.requests:
+        needed = [WORD.findall(normalise(one)) for one in request.need.statements]
+        if request.need.statements_per_answer > 1 and any(_is_merged(words, needed) for words in spoken):
+            is_merged = True
+        elif any(words[:1] == declared[:1] and set(declared) <= set(words) for declared in needed for words in spoken):
             return DECLARED
+    if is_merged:
+        return "merged"
     kinds = [next((name for name, form in KINDS if form.match(part)), "other") for part in parts]
     return next((one for one in kinds if one not in CONTROL), kinds[0])
 
@@ -125,28 +125,37 @@ def _is_merged(words: Sequence[str], needed: Sequence[Sequence[str]]) -> bool:
 
 def lines(workload: Workload, result: Result, database: DatabaseUse, rules: Rules) -> tuple[AuditLine, ...]:
     """The audit's lines on tables, functions and statements; what the database does not tell has none, and `unknown` says so."""
-    life, work, good = result.life or result.window, database.work, result.done
-    found = [*_most_commits(workload, database, life, rules)]
+    counts, work = needs.counts_of(workload, result), database.work
+    found = [*_most_commits(counts, database, rules)]
     if work is not None:
-        found += [*_table_lines(workload, work, life, good, rules), *_function_lines(workload, work, good)]
-    needed = workload.audit.statements_per_answer
-    if workload.audit.statements and (calls := _calls(work)) is not None:
+        found += [*tables.table_lines(counts, work, rules), *tables.function_lines(counts, work)]
+    asked = any(one.request.need.statements for one in counts)
+    if asked and (calls := _calls(work)) is not None:
         done = sum(count for text, count in calls.items() if kind(text, workload) == DECLARED)
-        sentence = f"at least {needed:g} of the declared statements run for each good answer"
-        found.append(AuditLine("statements", sentence, done, math.floor(good * needed), None))
-        found += _returned_lines(workload, work, good)
+        sentence = needs.words(counts, _statements, "declared statement") if workload.is_mix else _statements_words(counts)
+        found.append(AuditLine("statements", sentence, done, needs.least(counts, _statements), None))
+        found += _returned_lines(workload, counts, work)
     elif database.commits is None:
         pass  # they were lost with a crash
-    elif workload.audit.statements and good and (share := _most_likely_share(workload, database, rules)) is not None:
+    elif asked and result.done and (share := _most_likely_share(workload, database, rules)) is not None:
         seen = _work_samples(workload, database)
         common = max(seen, key=lambda text: seen[text]) or "(an empty statement)"
         sentence = (
             f"declared statements behind each good answer, at most, by {sum(seen.values()):,} samples of what the backends were"
             f" last asked between two statements, mostly `{common[:SHOWN_CHARACTERS]}`"
         )
+        good = sum(one.good for one in counts if one.request.need.statements) or result.done
         most = share * (database.commits or 0) / good
         found.append(AuditLine("statements", sentence, round(most, 3), rules.statement_least, None))
     return tuple(found)
+
+
+def _statements(need: Needs) -> float:
+    return need.statements_per_answer if need.statements else 0.0
+
+
+def _statements_words(counts: Sequence[RequestCount]) -> str:
+    return f"at least {_statements(counts[0].request.need):g} of the declared statements run for each good answer"
 
 
 def findings(workload: Workload, result: Result, database: DatabaseUse, rules: Rules) -> tuple[Finding, ...]:
@@ -159,7 +168,8 @@ def findings(workload: Workload, result: Result, database: DatabaseUse, rules: R
         return ()
     found = [*_undeclared(workload, database, rules), *_unknown(workload, database, rules)]
     if database.work is not None:
-        found += [*_scans(workload, database.work, good, rules), *_unindexed(workload, database.work, good, rules)]
+        counts = needs.counts_of(workload, result)
+        found += [*tables.scan_findings(counts, database.work, rules), *tables.unindexed_findings(counts, database.work, rules)]
     return tuple(found)
 
 
@@ -180,98 +190,43 @@ def busiest(database: DatabaseUse) -> tuple[str, float] | None:
     return (text, spent[text] / total) if counted or total >= LEAST_SAMPLES else None
 
 
-@dataclass(frozen=True)
-class ReadWhole:
-    """A table of which far more rows are read for each answer than that needs. `how`: why, as far as the database tells."""
-
-    table: str
-    rows_per_answer: float
-    needed: float
-    sequential_share: float | None
-
-    @property
-    def how(self) -> str:
-        if self.sequential_share is None or self.sequential_share >= 0.5:
-            return "an index is missing, or is not used"
-        return "an index is read that does not select them"
-
-    @property
-    def sentence(self) -> str:
-        rows = f"{self.rows_per_answer:,.0f} rows of `{self.table}` were read for each good answer"
-        return f"{rows}, which needs {self.needed:g}: {self.how}"
-
-
-def read_whole(workload: Workload, work: DatabaseWork | None, good: int, rules: Rules) -> ReadWhole | None:
-    """The table of which most rows are read beyond what answers need; None where none is, or nobody knows.
-
-    Small tables are read whole by choice of the planner, so that many rows beyond the need are asked for.
-    """
-    found = []
-    for name, table in work.tables.items() if work is not None and good else ():
-        need = workload.audit.tables.get(name, TableNeed(0.0))
-        needed, rows = max(need.rows, need.scans), table.rows / good
-        many = table.rows >= rules.table_rows_least * max(table.scans, 1)  # else many scans read a row or two each
-        if many and rows > rules.table_rows_note * max(needed, 1.0) and rows - needed >= rules.table_rows_least:
-            share = None if table.sequential_rows is None else table.sequential_rows / table.rows
-            found.append(ReadWhole(name, rows, needed, share))
-    return max(found, key=lambda one: one.rows_per_answer, default=None)
-
-
 # ---------------------------------------------------------------- what is counted
 
 
-def _most_commits(workload: Workload, database: DatabaseUse, life: Outcomes, rules: Rules) -> Iterable[AuditLine]:
+def _most_commits(counts: Sequence[RequestCount], database: DatabaseUse, rules: Rules) -> Iterable[AuditLine]:
     """The line on far more commits than requests. They pay for answers that come from elsewhere.
 
     Pings, resets and connecting are allowed for, and so is a statement that reads a table: a query for each row is honest.
     """
-    each = workload.audit.most_commits_per_answer or rules.paid_most * workload.audit.commits_per_answer
-    if each and database.commits is not None:
+
+    def each(need: Needs) -> float:
+        return need.most_commits_per_answer or rules.paid_most * need.commits_per_answer
+
+    if any(one.request.needs is None for one in counts) or not any(each(one.request.need) for one in counts):
+        return
+    if database.commits is not None:
         scans = sum(table.scans for table in database.work.tables.values()) if database.work is not None else 0
-        most = math.ceil(each * life.total) + rules.paid_free * (1 + (database.sessions or 0)) + scans
-        sentence = f"at most {each:g} commits for each request, {rules.paid_free} for each connection"
+        most = needs.most(counts, each, 0) + rules.paid_free * (1 + (database.sessions or 0)) + scans
+        sentence = f"at most {each(counts[0].request.need):g} commits for each request, {rules.paid_free} for each connection"
+        if len(counts) > 1:
+            parts = ", ".join(f"{each(one.request.need):g} for each `{one.request.name}`" for one in counts)
+            sentence = f"at most, of commits: {parts}, {rules.paid_free} for each connection"
         sentence += ", and one for each scan of a table"
         yield AuditLine("commits-most", sentence, database.commits, 0, most)
 
 
-def _table_lines(workload: Workload, work: DatabaseWork, life: Outcomes, good: int, rules: Rules) -> Iterable[AuditLine]:
-    for name, need in workload.audit.tables.items():
-        table = work.tables.get(name)
-        sentence = f"at least {need.scans:g} scan of `{name}` for each good answer"
-        yield AuditLine(f"scans-{name}", sentence, table.scans if table else None, math.floor(good * need.scans), None)
-        if need.rows:
-            many = rules.paid_most * need.rows
-            most = math.ceil(many * (life.total + rules.paid_free))
-            sentence = f"at least {need.rows:g} rows of `{name}` read for each good answer, and at most {many:g} for each request"
-            yield AuditLine(f"rows-{name}", sentence, table.rows if table else None, math.floor(good * need.rows), most)
-        for way in WRITES:
-            if (needed := float(getattr(need, way))) > 0:
-                yield _written_line(name, way, needed, table, life, good, rules)
-
-
-def _written_line(
-    name: str, way: str, needed: float, table: TableWork | None, life: Outcomes, good: int, rules: Rules
-) -> AuditLine:
-    """The line on rows that were written in one of the ways. What was rolled back is counted by the database, too."""
-    many = rules.paid_most * needed
-    sentence = f"at least {needed:g} rows of `{name}` {way} for each good answer, and at most {many:g} for each request"
-    most = math.ceil(many * (life.total + rules.paid_free))
-    return AuditLine(f"{way}-{name}", sentence, getattr(table, way) if table else None, math.floor(good * needed), most)
-
-
-def _returned_lines(workload: Workload, work: DatabaseWork | None, good: int) -> Iterable[AuditLine]:
+def _returned_lines(workload: Workload, counts: Sequence[RequestCount], work: DatabaseWork | None) -> Iterable[AuditLine]:
     """The line on rows that came back: a portal that is fetched in part reads its table whole, and returns a few of them."""
-    needed = sum(need.rows for need in workload.audit.tables.values())
-    if needed and work is not None and work.statements is not None:
+
+    def each(need: Needs) -> float:
+        return sum(one.rows for one in need.tables.values())
+
+    if any(each(one.request.need) for one in counts) and work is not None and work.statements is not None:
         rows = sum(one.rows for text, one in work.statements.items() if kind(normalise(text), workload) == DECLARED)
-        sentence = f"at least {needed:g} rows returned by the declared statements for each good answer"
-        yield AuditLine("rows-returned", sentence, rows, math.floor(good * needed), None)
-
-
-def _function_lines(workload: Workload, work: DatabaseWork, good: int) -> Iterable[AuditLine]:
-    for name, calls in workload.audit.functions.items() if work.functions is not None else ():
-        sentence = f"at least {calls:g} call of `{name}` for each good answer"
-        yield AuditLine(f"calls-{name}", sentence, (work.functions or {}).get(name, 0), math.floor(good * calls), None)
+        sentence = needs.words(counts, each, "row returned by the declared statements")
+        if len(counts) == 1:
+            sentence = f"at least {each(counts[0].request.need):g} rows returned by the declared statements for each good answer"
+        yield AuditLine("rows-returned", sentence, rows, needs.least(counts, each), None)
 
 
 def _calls(work: DatabaseWork | None) -> Mapping[str, float] | None:
@@ -335,7 +290,7 @@ def _undeclared(workload: Workload, database: DatabaseUse, rules: Rules) -> Iter
     by_kind: dict[str, dict[str, float]] = {}
     for text, count in counts.items():
         by_kind.setdefault(kind(text, workload), {})[text] = count
-    if workload.audit.statements_per_answer > 1:
+    if any(one.need.statements_per_answer > 1 for one in workload.requests):
         by_kind.pop("transaction", None)
     for name, words in NAMES.items():
         texts = by_kind.get(name, {})
@@ -348,46 +303,15 @@ def _undeclared(workload: Workload, database: DatabaseUse, rules: Rules) -> Iter
             yield Finding(f"statement-{name}", Severity.NOTE, sentence, evidence)
 
 
-def _scans(workload: Workload, work: DatabaseWork, good: int, rules: Rules) -> Iterable[Finding]:
-    """Notes on tables that were scanned more often than the answers need.
-
-    That is so of a query for each row of another table.
-    """
-    for name, table in work.tables.items():
-        need = workload.audit.tables.get(name, TableNeed(0.0)).scans
-        scans = table.scans / good
-        if scans > rules.table_scans_note * max(need, 1.0):
-            rows = table.rows / table.scans
-            sentence = (
-                f"`{name}` was scanned {scans:.1f} times for each good answer, which needs {need:g}; a scan read {rows:.1f} rows"
-            )
-            evidence = {"scans_per_answer": round(scans, 3), "rows_per_scan": round(rows, 3), "needed": need}
-            yield Finding(f"scans-{name}", Severity.NOTE, sentence, evidence)
-
-
-def _unindexed(workload: Workload, work: DatabaseWork, good: int, rules: Rules) -> Iterable[Finding]:
-    """A note on a table that is read from end to end although an answer needs a row or two."""
-    found = read_whole(workload, work, good, rules)
-    if found is None:
-        return
-    evidence: Evidence = {
-        "table": found.table,
-        "rows_per_answer": round(found.rows_per_answer, 1),
-        "needed": found.needed,
-        "rows": work.tables[found.table].rows,
-        "sequential_share": None if found.sequential_share is None else round(found.sequential_share, 4),
-    }
-    yield Finding(f"unindexed-{found.table}", Severity.NOTE, found.sentence, evidence)
-
-
 def _unknown(workload: Workload, database: DatabaseUse, rules: Rules) -> Iterable[Finding]:
     """One note on all that the audit had to leave out."""
-    missing = []
-    if workload.audit.statements and _calls(database.work) is None and _most_likely_share(workload, database, rules) is None:
+    missing, wanted = [], [one.need for one in workload.requests]
+    asked, counted = any(one.statements for one in wanted), _calls(database.work) is not None
+    if asked and not counted and _most_likely_share(workload, database, rules) is None:
         missing.append(f"the statements (fewer than {rules.statement_samples:g} samples)")
-    if workload.audit.functions and (database.work is None or database.work.functions is None):
+    if any(one.functions for one in wanted) and (database.work is None or database.work.functions is None):
         missing.append("the calls of functions (`track_functions` is off)")
-    if workload.audit.tables and database.work is None:
+    if any(one.tables for one in wanted) and database.work is None:
         missing.append("the scans of tables")
     if missing:
         sentence = f"the audit did not hold {' and '.join(missing)} against the answers: the database did not tell"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fairground.model import AuditLine, Finding, LedgerEntry, LedgerRow, Result, Severity, Workload
+from fairground.model import AuditLine, Finding, LedgerEntry, LedgerRow, LoadRequest, Result, Severity
 
 LATE_S = 1.5
 """What is counted in the last second of a load is not handed in by its end; half a second more for a busy machine."""
@@ -21,7 +21,7 @@ class Probe:
     `unflushed`: whether its commit was not on the disk by then; None where nobody asked for that, or it cannot be told.
     """
 
-    slots: Mapping[str, int]
+    slots: Mapping[str, int | str]
     acknowledged: bool | None
     late_ms: float | None = 0.0
     unflushed: bool | None = None
@@ -98,8 +98,8 @@ def flush_line(flushes: int, good: int, connections: int) -> AuditLine:
     return AuditLine("flushes", sentence, good, 0, flushes * connections)
 
 
-def with_probes(result: Result, probes: Sequence[Probe], workload: Workload) -> Result:
-    """The result with what the probes wrote, as the audit must count it: the generator's ledger does not know of them."""
+def with_probes(result: Result, probes: Sequence[Probe], asked: LoadRequest) -> Result:
+    """The result with what the probes of a request wrote, as the audit must count it: the generator does not know of them."""
     life, ledgers = result.life or result.window, None
     counted = [probe for probe in probes if probe.acknowledged is not False]
     sure = sum(probe.acknowledged is True for probe in counted)
@@ -107,16 +107,20 @@ def with_probes(result: Result, probes: Sequence[Probe], workload: Workload) -> 
     if result.ledgers is not None:
         ledgers = {name: dict(rows) for name, rows in result.ledgers.items()}
         for probe in counted:
-            for entry in workload.ledger:
+            for entry in asked.ledger:
                 rows, account = ledgers.setdefault(entry.name, {}), str(probe.slots[entry.account])
                 rows[account] = _moved(rows.get(account, LedgerRow(0, 0, 0, 0)), probe, entry)
-    return replace(result, life=life, ledgers=ledgers)
+    requests = dict(result.requests)
+    if (of := requests.get(asked.name)) is not None:
+        in_flight = (of.life.in_flight or 0) + len(counted) - sure
+        requests[asked.name] = replace(of, life=replace(of.life, ok=of.life.ok + sure, in_flight=in_flight))
+    return replace(result, life=life, ledgers=ledgers, requests=requests)
 
 
 def _moved(row: LedgerRow, probe: Probe, entry: LedgerEntry) -> LedgerRow:
     """One ledger row after a probe that names it."""
     slot, sign = entry.add.removeprefix("-"), -1 if entry.add.startswith("-") else 1
-    value = sign * (1 if slot == "1" else probe.slots[slot])
+    value = sign * (1 if slot == "1" else int(probe.slots[slot]))
     if probe.acknowledged:
         return replace(row, acknowledged_count=row.acknowledged_count + 1, acknowledged_sum=row.acknowledged_sum + value)
     return replace(row, unknown_count=row.unknown_count + 1, unknown_sum=row.unknown_sum + value)

@@ -36,15 +36,21 @@ class Named:
     revisions: tuple[str, str] | None = None
 
 
-def name(known: Sequence[Server], a: str | None, b: str | None, old_new: str | None) -> Named:
-    """The sides that a person names: two stacks, or one with two revisions. LabError for what is not there."""
-    if a is None or (b is None) == (old_new is None):
-        raise LabError("name two stacks, or one stack and `--revisions`", "./fairground compare SERVER:ONE SERVER:TWO")
+def name(known: Sequence[Server], a: str | None, b: str | None, old_new: str | None, sql: str | None = None) -> Named:
+    """The sides that a person names: two stacks, one with two revisions, or one without and with a file of SQL.
+
+    LabError for what is not there.
+    """
+    if a is None or sum(one is not None for one in (b, old_new, sql)) != 1:
+        others = "or one stack and `--revisions` or `--sql-before`"
+        raise LabError(f"name two stacks, {others}", "./fairground compare SERVER:ONE SERVER:TWO")
     if b is not None:
         one, other = (one_stack(known, text).id for text in (a, b))
         return Named(one, other if other != one else f"{other} again", one, other)
-    old, new = revisions.parse(str(old_new))
     stack = one_stack(known, a).id
+    if sql is not None:
+        return Named(stack, f"{stack} with {Path(sql).name}", stack, stack)
+    old, new = revisions.parse(str(old_new))
     return Named(f"{stack}@{old}", f"{stack}@{new}", stack, stack, (old, new))
 
 
@@ -76,7 +82,10 @@ def compare_stacks(inputs: Inputs, asked: ComparisonAsked, sink: Sink = unheard)
     if (warning := stopping.too_short(asked)) is not None:
         yield Said(warning)
     stacks = [arm.stack for arm in arms]
-    cells = [Cell(stack.id, workload.id, asked.topology, asked.load, asked.settings) for stack in stacks]
+    cells = [
+        Cell(arm.stack.id, workload.id, asked.topology, asked.load, replace(asked.settings, sql_before=arm.sql_before))
+        for arm in arms
+    ]
     with prepare(inputs, cells, stacks, sink, least=len(cells)) as testbed:
         infos = {arm.label: setup.stack_infos([arm.stack], testbed.builds)[arm.stack.id] for arm in arms}
         record = open_record(inputs, RecordKind.COMPARISON, asked, testbed, infos)
@@ -108,4 +117,4 @@ def _arms(places: Places, asked: ComparisonAsked) -> tuple[Side, Side]:
     stacks = [one_stack(known, id) for id in (asked.stack_a, asked.stack_b)]
     if asked.revisions is not None:
         stacks = [revisions.checked_out(places, at, one) for at, one in zip(asked.revisions, stacks, strict=True)]
-    return Side(asked.label_a, stacks[0]), Side(asked.label_b, stacks[1], asked.planted)
+    return Side(asked.label_a, stacks[0]), Side(asked.label_b, stacks[1], asked.planted, asked.settings.sql_before)

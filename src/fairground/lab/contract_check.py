@@ -16,7 +16,7 @@ from fairground.inputs import contracts, files, workload_files
 from fairground.lab import setup
 from fairground.lab.places import CONTRACTS, Places
 from fairground.measure.statement_trial import StatementTrial
-from fairground.measure.tried_audits import try_limit, try_workload
+from fairground.measure.tried_audits import try_limit, try_tables, try_workload
 from fairground.measure.tried_cases import PlacedCase, try_case, try_means
 from fairground.model import CellSettings, LabError, Workload
 from fairground.model.contract import Contract
@@ -91,10 +91,12 @@ class ContractFiles:
             last = [one for one in self.cases if one.case.id == twice][-1]
             self.wrong.append(last.source.error((*last.location, "id"), f"case id `{twice}` occurs twice, the second time in"))
         for source, workload in self.workloads:
-            case = (workload.expect.body or {}).get("verified")
-            if case is not None and case not in known:
-                hint = nearest(str(case), known, "cases")
-                self.wrong.append(source.error(("expect", "body", "verified"), f"there is no case `{case}` for", hint))
+            for number, request in enumerate(workload.requests):
+                case = (request.expect.body or {}).get("verified")
+                if case is not None and case not in known:
+                    around = ("request", number) if workload.is_mix else ()
+                    place = (*around, "expect", "body", "verified")
+                    self.wrong.append(source.error(place, f"there is no case `{case}` for", nearest(str(case), known, "cases")))
             if workload.twin is not None and workload.twin not in ids:
                 self.wrong.append(source.error(("twin",), f"there is no workload `{workload.twin}` for `twin` of"))
 
@@ -137,6 +139,8 @@ def check_contract(places: Places, name: str, url: str | None = None) -> Contrac
 
 def _try(trial: StatementTrial, found: ContractFiles, keeper: Keeper, work: Path) -> None:
     """Try the statements of all files, pgbench's scripts last: those write."""
+    tables = {name: one.fill(trial.values) for name, one in found.contract.tables.items()}
+    try_tables(trial, files.read(found.contract.folder / contracts.FILE, 3), tables)
     rendered = [(source, workload_files.render(one, SCALE)) for source, one in found.workloads]
     for source, workload in rendered:
         try_workload(trial, source, workload)

@@ -14,7 +14,7 @@ from fairground.host import Keeper
 from fairground.lab import setup
 from fairground.lab.places import Places
 from fairground.model import OWN_MAJOR, Cell, LabError, RunSettings
-from fairground.model.contract import Contract
+from fairground.model.contract import ContractData
 from fairground.postgres import Database, DatabaseHost
 
 Version = int | None
@@ -31,13 +31,13 @@ class Databases:
         url: str | None,
         settings: RunSettings,
         versions: Sequence[Version],
-        contracts: Sequence[Contract] = (),
+        data: Sequence[ContractData] = (),
         there: DatabaseHost | None = None,
     ) -> None:
-        """`contracts`: those whose data are made. `there`: the host that they run on; None: they run on this machine."""
+        """`data`: what is made on each. `there`: the host that they run on; None: they run on this machine."""
         check(versions, url)
         self._keeper, self._places, self._url, self._settings, self._versions = keeper, places, url, settings, versions
-        self._contracts, self._there = contracts, there
+        self._data, self._there = data, there
         self._held, self._running = ExitStack(), dict[Version, Database]()
         self._releases, self._disclosed = dict[Version, str](), dict[Version, dict[str, str]]()
 
@@ -66,8 +66,8 @@ class Databases:
         for version in reversed(self._versions):
             database = self.of(version)
             yield from database.remarks
-            for contract in self._contracts:
-                database.prepare(contract.data(self._settings.scale))
+            for data in self._data:
+                database.prepare(data)
             self._releases[version], self._disclosed[version] = database.version(), database.settings()
 
     def releases(self) -> dict[str, str]:

@@ -52,7 +52,7 @@ def _workloads(places: Places) -> list[Row]:
             "title": one.title,
             "contract": one.contract.id,
             "why": " ".join(one.why.split()),
-            "request": secret.redact(f"{one.method} {one.fill(one.contract.paths).path}"),
+            "request": secret.redact("; ".join(f"{each.method} {each.path}" for each in one.fill(one.contract.paths).requests)),
         }
         for one in places.workloads()
     ]

@@ -18,7 +18,7 @@ from fairground.lab.events import Said, Sink
 from fairground.lab.places import Places
 from fairground.measure import Bench
 from fairground.model import Cell, LabError, Machine, Stack, StackInfo
-from fairground.model.contract import Contract
+from fairground.model.contract import ContractData
 from fairground.model.record import Record
 
 
@@ -78,7 +78,7 @@ def prepare(
         left = _left_of(cells, lacking, least)
         if keeper.groups.version is None:
             lacking["control slowed"] = "a planted slowdown needs cgroups, and none can be made here"
-        found = _databases(held, keeper, inputs, cells, left, _contracts(stacks, left), sink)
+        found = _databases(held, keeper, inputs, cells, left, _data(stacks, left or cells), sink)
         setup.keep_awake(held, keeper, places, lambda sentence: sink(Said(sentence)), awake)
         used = {cell.load.generator for cell in left}
         here = {name: tool for name, tool in tools.items() if tool is not None and name in used}
@@ -119,11 +119,11 @@ def _left_of(cells: Sequence[Cell], lacking: Mapping[str, str], least: int) -> l
     raise LabError(f"what is to be measured needs more than is here ({listed})", "./fairground doctor", exit_code=3)
 
 
-def _contracts(stacks: Iterable[Stack], left: Iterable[Cell]) -> list[Contract]:
-    """The contracts of the cells' stacks, each once."""
-    used = {cell.stack for cell in left}
-    found = {stack.server.contract.id: stack.server.contract for stack in stacks if stack.id in used or not used}
-    return list(found.values())
+def _data(stacks: Iterable[Stack], cells: Iterable[Cell]) -> list[ContractData]:
+    """The data that cells are measured on, each once."""
+    contracts = {stack.id: stack.server.contract for stack in stacks}
+    at = ((contracts[cell.stack], cell.settings) for cell in cells)
+    return list(dict.fromkeys(contract.data(settings.scale, settings.sql_before) for contract, settings in at))
 
 
 def _databases(
@@ -132,7 +132,7 @@ def _databases(
     inputs: Inputs,
     cells: Sequence[Cell],
     left: Sequence[Cell],
-    contracts: Sequence[Contract],
+    data: Sequence[ContractData],
     sink: Sink,
 ) -> Databases | None:
     """The database servers of the cells that are left, with their data; None where there is no cell at all."""
@@ -140,7 +140,7 @@ def _databases(
         return None
     found = Databases(
         keeper, inputs.places, inputs.database_url, databases.settings_of(cells), databases.versions_of(left) or (None,),
-        contracts, inputs.elsewhere.database,
+        data, inputs.elsewhere.database,
     )  # fmt: skip
     held.enter_context(found)
     sink(Said("making the data …"))

@@ -15,7 +15,21 @@ from fairground.lab import databases, pages, reasons, setup
 from fairground.lab.events import Began, Event, Planned, Said, Sink, TrialDone, unheard
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs, Testbed, prepare
-from fairground.model import OWN_MAJOR, Cell, LabError, Plan, PlanSlot, Run, Server, Stack, Suite, Workload, error, secret
+from fairground.model import (
+    OWN_MAJOR,
+    Cell,
+    LabError,
+    LoadRequest,
+    Plan,
+    PlanSlot,
+    Run,
+    Server,
+    Stack,
+    Suite,
+    Workload,
+    error,
+    secret,
+)
 from fairground.run import ceilings, plan, runner
 
 
@@ -112,7 +126,7 @@ def texts(planned: Plan, workloads: Sequence[Workload]) -> dict[str, dict[str, s
         workload.id: {
             "title": workload.title,
             "why": " ".join(workload.why.split()),
-            "request": secret.redact(f"{workload.method} {workload.path}" + (f" {workload.body}" if workload.body else "")),
+            "request": secret.redact("; ".join(_request_text(one, workload) for one in workload.requests)),
             "limit_sql": workload.limit_sql or "",
             "twin": workload.twin or "",
             "fixed_rows": workload.fixed_rows or "",
@@ -120,6 +134,12 @@ def texts(planned: Plan, workloads: Sequence[Workload]) -> dict[str, dict[str, s
         for rendered in render_workloads(planned, [one for one in workloads if one.id in named]).values()
         for workload in [rendered.fill(rendered.contract.paths)]
     }
+
+
+def _request_text(one: LoadRequest, workload: Workload) -> str:
+    """A request in a line, with its share of a mix."""
+    share = f"{one.weight / sum(other.weight for other in workload.requests):.0%} {one.name}: " if workload.is_mix else ""
+    return f"{share}{one.method} {one.path}" + (f" {one.body}" if one.body else "")
 
 
 def without_own_version(suite: Suite, url: str | None) -> Suite:

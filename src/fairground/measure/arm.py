@@ -30,6 +30,7 @@ from fairground.model import (
     Verdict,
     Workload,
 )
+from fairground.model.contract import ContractData
 from fairground.model.pair import rejection
 from fairground.model.window import WindowTally
 from fairground.model.wire import Tls
@@ -48,6 +49,11 @@ class Arm:
     def paths(self) -> Mapping[str, str]:
         """The paths that it is asked by, as texts of the contract name them."""
         return self.workload.contract.paths
+
+    @property
+    def data(self) -> ContractData:
+        """The data that its database has, each time that they are made anew."""
+        return self.workload.contract.data(self.cell.settings.scale, self.cell.settings.sql_before)
 
     @property
     def folder(self) -> str:

@@ -11,10 +11,10 @@ from typing import TypeVar
 
 import psycopg
 
-from fairground.generators.tool import together
 from fairground.judge import answers, crash, statements, thresholds
 from fairground.judge.thresholds import Rules
-from fairground.model import AuditLine, DatabaseUse, DatabaseWork, LedgerRow, Result, Workload
+from fairground.model import AuditLine, DatabaseUse, DatabaseWork, LedgerRow, Outcomes, Result, Workload
+from fairground.model.workload import GOOD
 from fairground.postgres import Database
 
 Found = TypeVar("Found")
@@ -66,15 +66,19 @@ def lines(
     found += statements.lines(workload, result, use, rules or thresholds.standard().rules)
     for invariant in workload.audit.invariants:
         names = {"before": was.values[invariant.id], "acknowledged": result.done}
+        names |= {f"good.{name}": one.done for name, one in result.requests.items()}
         # A generator that drops requests at its end cannot say how many good answers there were, only the least.
-        above = invariant.may_exceed or (result.uncounted_most != 0 and "acknowledged" in invariant.equals)
+        above = invariant.may_exceed or (result.uncounted_most != 0 and invariant.counts_answers)
         value = _if_there(_value, database, invariant.sql)
         line = answers.invariant_line(
             invariant.id, invariant.sentence, value, expected := evaluate(invariant.equals, names), unknown, above
         )
-        if most_lost is not None and "acknowledged" in invariant.equals:
-            least = evaluate(invariant.equals, {**names, "acknowledged": result.done - most_lost})
-            line = crash.loss_line(line, expected - least)
+        if GOOD.search(invariant.equals):
+            least, most = bounds_of(invariant.equals, names, result)
+            line = replace(line, expected_min=least, expected_max=most)
+        if most_lost is not None and invariant.counts_answers:
+            lost = {name: count - (0 if name == "before" else most_lost) for name, count in names.items()}
+            line = crash.loss_line(line, expected - evaluate(invariant.equals, lost))
         found.append(line)
     if result.ledgers is None:
         return tuple(found)
@@ -85,7 +89,7 @@ def lines(
             found.append(AuditLine(f"ledger-{ledger.name}", sentence, None, 0, 0))
         else:
             line = answers.ledger_line(ledger.name, rows, was.ledgers[ledger.name], after)
-            entries = sum(entry.name == ledger.name for entry in workload.ledger)
+            entries = max(sum(entry.name == ledger.name for entry in one.ledger) for one in workload.requests)
             found.append(line if most_lost is None else crash.loss_ledger(line, most_lost * entries))
     return tuple(found)
 
@@ -95,7 +99,7 @@ def join_results(results: Sequence[Result]) -> Result:
 
     Where one of them keeps no ledger, all of them together have none.
     """
-    life = functools.reduce(together, (one.life or one.window for one in results))
+    life = functools.reduce(Outcomes.join, (one.life or one.window for one in results))
     ledgers: dict[str, dict[str, LedgerRow]] = {}
     for one in results:
         for name, rows in (one.ledgers or {}).items():
@@ -104,13 +108,32 @@ def join_results(results: Sequence[Result]) -> Result:
                 was = ours.get(account, LedgerRow(0, 0, 0, 0))
                 ours[account] = LedgerRow(*(getattr(was, key) + getattr(row, key) for key in LedgerRow.__dataclass_fields__))
     known = all(one.ledgers is not None for one in results)
-    refused = sum(one.refused for one in results)
-    return replace(results[0], life=life, ledgers=ledgers if known else None, refused=refused)
+    refused, requests = sum(one.refused for one in results), dict(results[0].requests)
+    for one in results[1:]:
+        for name, of in one.requests.items():
+            was_of = requests.get(name, of)
+            joined = replace(was_of, life=was_of.life.join(of.life), refused=was_of.refused + of.refused)
+            requests[name] = joined if name in requests else of
+    return replace(results[0], life=life, ledgers=ledgers if known else None, refused=refused, requests=requests)
+
+
+def bounds_of(expression: str, names: Mapping[str, int], result: Result) -> tuple[int, int]:
+    """The least and the most that an expression may be: requests of a mix whose fate is unknown may have been carried out.
+
+    It is linear in each of them, so that the ends of each decide.
+    """
+    least, most = dict(names), dict(names)
+    for name, one in result.requests.items():
+        doubtful = names[f"good.{name}"] + one.life.unknown
+        here = evaluate(expression, {**names, f"good.{name}": doubtful}) - evaluate(expression, names)
+        (most if here > 0 else least)[f"good.{name}"] = doubtful
+    return evaluate(expression, least), evaluate(expression, most)
 
 
 def evaluate(expression: str, names: Mapping[str, int]) -> int:
     """The value of an expression of integers, names, `+`, `-` and `*`; the manifest has seen to it that it is one."""
-    return _evaluate(ast.parse(expression, mode="eval").body, names)
+    text = GOOD.sub(lambda found: f"({names[found[0]]})", expression)
+    return _evaluate(ast.parse(text, mode="eval").body, names)
 
 
 def _evaluate(node: ast.expr, names: Mapping[str, int]) -> int:

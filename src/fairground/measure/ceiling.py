@@ -67,7 +67,7 @@ def measure(
         return _by_pgbench(bench, folder, PgbenchArm("pgbench", cell, workload, 1, workload.limit_sql), clients)
     if workload.uses_database:  # a responder that asks no database is no ceiling of one that does
         raise LabError(f"`{workload.id}` says no statements for pgbench (`limit`), so that nothing is known of its ceiling")
-    asked = replace(workload, expect=Expectation(200, None, None, 1), ledger=(), edges=())
+    asked = workload.change(lambda one: replace(one, expect=Expectation(200, None, None, 1), ledger=(), edges=(), keep={}))
     arm = NullArm("null-responder", cell, asked, 1, len(settings.cores_of("server") or range(bench.cores)))
     (window,) = _windows(bench, folder, arm, WholeWindows((Whole(arm.label, cell.load, arm.seed),)), least=1)
     detail = f"the null responder under {load.connections} connections of the lab's engine, {WINDOW_S:g} s"

@@ -9,7 +9,7 @@ from fairground.measure.arm import CheckArm, Ended
 from fairground.measure.bench import Bench
 from fairground.measure.checked import of_case
 from fairground.measure.session import ArmSession
-from fairground.model import Audit, Cell, Expectation, Load, Stack, Topology, Verdict, Workload
+from fairground.model import Audit, Cell, Expectation, Load, LoadRequest, Stack, Topology, Verdict, Workload
 from fairground.model.contract import Contract
 
 WORKERS = 2
@@ -35,9 +35,8 @@ def try_cases(bench: Bench, stack: Stack, folder: Path, only: tuple[str, ...] | 
 def _all_cases(contract: Contract) -> Workload:
     """Make what is asked in place of a workload."""
     return Workload(
-        id=CONTRACT, title="all of the contract's cases", why="", method="GET", path=contract.ready.path, headers=(), body=None,
-        expect=Expectation(contract.ready.status, None, None, 1), ledger=(), audit=Audit(False, 0, 0, ()), limit_sql=None,
-        contract=contract,
+        id=CONTRACT, title="all of the contract's cases", why="", audit=Audit(), limit_sql=None, contract=contract,
+        requests=(LoadRequest(CONTRACT, "GET", contract.ready.path, expect=Expectation(contract.ready.status, None, None, 1)),),
     )  # fmt: skip
 
 

@@ -81,7 +81,7 @@ class Faults:
         if not self.crashed:
             return found, ()
         of, lossy = (
-            [one.id for one in workload.audit.invariants if "acknowledged" in one.equals],
+            [one.id for one in workload.audit.invariants if one.counts_answers],
             self.most_lost(found) is not None,
         )
         found = replace(found, lost=crash.count_lost(lines, of, lossy))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fairground import generators
-from fairground.generators import engine, running
+from fairground.generators import engine, engine_plan, running
 from fairground.host import Child, machine
 from fairground.judge import answers, blame, recovery, sizing, validity
 from fairground.judge.clocks import differences_us, with_cpu
@@ -30,7 +30,7 @@ from fairground.model.cause import CAUSES, DATABASE, INSTRUMENT, LAB_STOPPED
 from fairground.model.step import RateStep
 from fairground.model.wire import Tls
 
-FATAL = frozenset({"start", "pooler", "proxy", "wire", "ready", "server-exit", "unreachable", "no-good-answer", *CAUSES})
+FATAL = frozenset({"start", "pooler", "proxy", "wire", "ready", "server-exit", "unreachable", "no-good-answer", "data", *CAUSES})
 """Findings after which an arm cannot be loaded any more; failed cases of the contract are others."""
 ENDLESS_S = 86_400.0
 OF_A_WINDOW = frozenset({"errors", "warm-up", LAB_STOPPED.id})
@@ -254,7 +254,7 @@ class Loaded:
         """Start a generator that stands still until it is its turn; it lives as long as the arm."""
         if self.turns is None:
             endless = replace(load, window_s=ENDLESS_S)  # who takes turns says when the window is over
-            plan = engine.plan(self.workload, endless, self.host, self.port, self.arm.seed, self.bodies, begin="held")
+            plan = engine_plan.plan(self.workload, endless, self.host, self.port, self.arm.seed, self.bodies, begin="held")
             folder, cores = self.folder / "turns", self.arm.cell.settings.cores_of("generator")
             folder.mkdir(parents=True, exist_ok=True)
             process = running.start_engine(self.bench.keeper, self.bench.engine, folder, self.bench.elsewhere, cores)

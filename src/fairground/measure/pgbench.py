@@ -46,7 +46,7 @@ class Pgbench(Loaded):
         if self.database.child is not None:
             self.database.child.pin(self.arm.cell.settings.cores_of("database"))
         try:
-            self.database.reset(self.workload.contract.data(self.arm.cell.settings.scale))
+            self.database.reset(self.arm.data)
         except psycopg.Error as error:
             self.find(INSTRUMENT.id, Severity.VOID, foreign.line(str(error), foreign.SENTENCE_CHARACTERS))
             return

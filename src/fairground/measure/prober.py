@@ -9,7 +9,7 @@ import random
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import psycopg
@@ -17,17 +17,21 @@ import psycopg
 from fairground.contract import expected
 from fairground.contract.case import Request
 from fairground.contract.wire import CaseWire, HttpAnswer, Trouble
+from fairground.generators.slots import Templates, text_of
 from fairground.judge.written import Probe
-from fairground.model import OwnRows, Workload
+from fairground.model import Load, LoadRequest, OwnRows, Workload
+from fairground.model.slot import sources_of
 from fairground.postgres import Database
 
 EVERY_S = 0.3
+FIRST_NUMBER = 1_000_000_000_000
+"""Numbers of the lab's own requests begin here, far above those of any load."""
+WHOLE = re.compile(r"-?\d{1,18}")
 PATIENCE_S = 2.0
 LOOK_EVERY_S = 0.002
 LOGGED = "SELECT CASE WHEN current_setting('synchronous_commit') <> 'off' THEN pg_current_wal_insert_lsn()::text END"
 """Where the log is written to now; NULL where the database itself does not wait for the disk."""
 FLUSHED = "SELECT pg_current_wal_flush_lsn() > %s::pg_lsn"
-SLOT = re.compile(r"(\w+)=\{(int|low|high):(-?\d+)\.\.(-?\d+)(?:!=(\w+))?\}")
 
 
 class Prober:
@@ -49,7 +53,10 @@ class Prober:
         keep_alive: bool,
         doubts_errors: bool = False,
     ) -> None:
-        self._workload, self._written, self._address, self._keep_alive = workload, workload.audit.written, address, keep_alive
+        asked = request_of(workload)
+        assert asked is not None, "nobody probes a load none of whose writes can be asked for by itself"
+        self.asked, self._written, self._address, self._keep_alive = asked, workload.audit.written, address, keep_alive
+        self._templates = Templates.of(asked, workload.rows)
         self._database, self._loaded, self._ending = database, loaded, threading.Event()
         self._doubts_errors = doubts_errors
         self._chance = random.SystemRandom()
@@ -67,7 +74,7 @@ class Prober:
 
     def _make_rows(self, own: OwnRows) -> dict[str, int]:
         """Slot → the number of the row that it names."""
-        numbers = draw_own_rows(own, self._workload.path, self._chance)
+        numbers = draw_own_rows(own, self.asked.path, self._chance)
         with self._database.connect() as connection:
             for number in numbers.values():
                 connection.execute(own.sql.encode(), [number])
@@ -88,12 +95,12 @@ class Prober:
         self._hang_up()
 
     def _probe(self, connection: psycopg.Connection[Any]) -> None:
-        slots = draw_slots(self._workload.path, self._chance) | self._own
-        target = fill_path(self._workload.path, slots)
+        values = draw_values(self._templates, self._chance, self._own)
+        slots = held_in(self._templates, values)
         before, logged = self._value(connection, slots), _first(connection, LOGGED)
         if self._written is None and logged is None:
             return
-        acknowledged = self._ask(Request(self._workload.method, target, headers=self._workload.headers))
+        acknowledged = self._ask(render(self.asked.method, self._templates, values))
         answered, answered_us = time.monotonic(), time.time_ns() // 1000
         late_ms: float | None = 0.0
         flushed: object = None
@@ -114,7 +121,7 @@ class Prober:
             unflushed = None if flushed is None else not flushed
             self.probes.append(Probe(slots, acknowledged, late_ms, unflushed, answered_us, looked))
 
-    def _is_there(self, connection: psycopg.Connection[Any], slots: dict[str, int], before: object) -> bool:
+    def _is_there(self, connection: psycopg.Connection[Any], slots: Mapping[str, int | str], before: object) -> bool:
         """Tell whether the database has what was acknowledged: a value that is not the one `before`, or what the answer says."""
         if self._written is None or not self._written.holds:
             return self._written is None or self._value(connection, slots) != before
@@ -125,11 +132,12 @@ class Prober:
         if self._answer is None:
             return True
         try:
-            return expected.disproof(self._answer, self._written.holds, ask, slots, any_case=True) is None
+            named = {name.rpartition(".")[2]: value for name, value in slots.items()}  # a column goes by its own name
+            return expected.disproof(self._answer, self._written.holds, ask, named, any_case=True) is None
         except psycopg.DataError:
             return False  # the answer has a value that no row could have
 
-    def _value(self, connection: psycopg.Connection[Any], slots: dict[str, int]) -> object:
+    def _value(self, connection: psycopg.Connection[Any], slots: Mapping[str, int | str]) -> object:
         if self._written is None or self._written.holds:
             return None
         return connection.execute(self._written.sql.encode(), [slots[self._written.slot]]).fetchone()
@@ -150,7 +158,7 @@ class Prober:
             self._hang_up()
         if answer.status >= 500 and self._doubts_errors:
             return None
-        return answer.status == self._workload.expect.status if answer.status < 400 else False
+        return answer.status == self.asked.expect.status if answer.status < 400 else False
 
     def _hang_up(self) -> None:
         if self._wire is not None:
@@ -167,33 +175,48 @@ def _first(connection: psycopg.Connection[Any], statement: str, values: list[obj
     return row[0] if row else None
 
 
-def draw_slots(path: str, chance: random.Random) -> dict[str, int]:
-    """A value for each slot of a path, by name. Never 0: a write that moves nothing would look like one that never came.
+def begin_probes(
+    workload: Workload, address: tuple[str, int], database: Database, loaded: Callable[[], bool], load: Load
+) -> Prober | None:
+    """Begin to probe a server of this load. None where no write of it can be asked for by itself."""
+    if request_of(workload) is None:
+        return None
+    return Prober(workload, address, database, loaded, load.keep_alive, doubts_errors=load.fault is not None)
 
-    A slot that must differ from an earlier one is drawn until it does. `high` is above the `low` before it.
+
+def request_of(workload: Workload) -> LoadRequest | None:
+    """The request that is sent to look for its write. None where each that writes needs an earlier answer."""
+    written, history = workload.audit.written, workload.audit.history
+    named = (written.of if written is not None else "") or (history.of if history is not None else "")
+    if named or not workload.is_mix:
+        return workload.request(named)
+    keepers = {one.name for one in workload.requests if one.keep}
+    return next((one for one in workload.requests if one.writes and not sources_of(one) & keepers), None)
+
+
+def draw_values(templates: Templates, chance: random.Random, own: Mapping[str, int]) -> list[str]:
+    """A value for each slot, `own` ones where there are some.
+
+    None is 0: a write that moves nothing would look like one that never came.
     """
-    slots: dict[str, int] = {}
-    lowest = 0
-    for name, kind, low, high, other in SLOT.findall(path):
-        first = max(int(low), lowest + 1) if kind == "high" else int(low)
-        last = int(high) - 1 if kind == "low" else int(high)
-        slots[name] = _drawn(first, last, chance)
-        while other and slots[name] == slots[other]:
-            slots[name] = _drawn(first, last, chance)
-        lowest = slots[name] if kind == "low" else lowest
-    return slots
+    drawn = templates.draw(chance, chance.randint(FIRST_NUMBER, 2 * FIRST_NUMBER), zero=False)
+    return [str(own.get(slot.name or "", value)) for slot, value in zip(templates.slots, drawn, strict=True)]
+
+
+def held_in(templates: Templates, values: Sequence[str]) -> dict[str, int | str]:
+    """Read what a request holds, by the names of its slots. Texts that are whole numbers are numbers."""
+    named = {slot.name: value for slot, value in zip(templates.slots, values, strict=True) if slot.name is not None}
+    return {name: int(value) if WHOLE.fullmatch(value) else value for name, value in named.items()}
+
+
+def render(method: str, templates: Templates, values: Sequence[str]) -> Request:
+    """The request with these values in its slots."""
+    body = None if templates.body is None else text_of(templates.body, values).encode()
+    headers = tuple((name, text_of(pieces, values)) for name, pieces in templates.headers)
+    return Request(method, text_of(templates.path, values), body=body, headers=headers)
 
 
 def draw_own_rows(own: OwnRows, path: str, chance: random.Random) -> dict[str, int]:
     """A number for each slot of the lab's own rows, no two alike; the smaller one first where the path wants that."""
     numbers = chance.sample(range(own.low, own.high + 1), len(own.slots))
     return dict(zip(own.slots, sorted(numbers) if "{low:" in path else numbers, strict=True))
-
-
-def fill_path(path: str, slots: Mapping[str, int]) -> str:
-    """A path with these values in its slots."""
-    return SLOT.sub(lambda match: f"{match[1]}={slots[match[1]]}", path)
-
-
-def _drawn(low: int, high: int, chance: random.Random) -> int:
-    return chance.randint(low, high) or high or low

@@ -14,16 +14,21 @@ from fairground.measure.bench import Bench
 from fairground.measure.schedule import TURN_S, InTurns
 from fairground.measure.session import ArmSession
 from fairground.model import Cell, CellSettings, Load, Stack, Topology, Workload
+from fairground.model.contract import SqlFile
 from fairground.model.pair import Round, WindowPair
 
 
 @dataclass(frozen=True)
 class Side:
-    """A stack under a label of its own; `planted` is a slowdown added on purpose, as a share of the server's CPU."""
+    """A stack under a label of its own; `planted` is a slowdown added on purpose, as a share of the server's CPU.
+
+    `sql_before` is run on its fresh data alone.
+    """
 
     label: str
     stack: Stack
     planted: float = 0.0
+    sql_before: SqlFile | None = None
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,8 @@ def one_round(bench: Bench, sides: tuple[Side, Side], effort: RoundsEffort, fold
 
 
 def _arm(side: Side, effort: RoundsEffort, number: int) -> StackArm:
-    cell = Cell(side.stack.id, effort.workload.id, effort.topology, effort.load, effort.settings)
+    settings = replace(effort.settings, sql_before=side.sql_before)
+    cell = Cell(side.stack.id, effort.workload.id, effort.topology, effort.load, settings)
     return StackArm(side.label, cell, effort.workload, effort.seed + 1000 * number, side.stack, side.planted)
 
 

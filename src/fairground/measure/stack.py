@@ -21,6 +21,7 @@ from fairground.judge import (
     crash,
     elsewhere,
     growth,
+    needs,
     prepared,
     recovery,
     stalls,
@@ -28,7 +29,8 @@ from fairground.judge import (
     validity,
     written,
 )
-from fairground.measure import audit, backends, distance, slowdown, tables
+from fairground.judge.tables import read_whole
+from fairground.measure import audit, backends, distance, slowdown, supply, tables
 from fairground.measure.arm import ArmWindow, Ended, StackArm
 from fairground.measure.bench import HOST
 from fairground.measure.commits import CommitWitness
@@ -39,7 +41,7 @@ from fairground.measure.loaded import Loaded
 from fairground.measure.logs import tail_of
 from fairground.measure.lost_statements import LostStatements
 from fairground.measure.path import Route
-from fairground.measure.prober import PATIENCE_S, Prober
+from fairground.measure.prober import PATIENCE_S, Prober, begin_probes
 from fairground.measure.schedule import Whole
 from fairground.measure.turntaking import TurnTaking
 from fairground.measure.watch import database_use
@@ -87,7 +89,7 @@ class StartedStack(Loaded):
     counted: tuple[int | None, int] = (None, 0)
     """When the load in one piece began: the database's next number of a transaction, and how many results there were."""
     written: list[tuple[int, int]] = field(default_factory=list)
-    """Of each load in one piece: transactions that wrote, and its good answers."""
+    """Of each load in one piece: transactions that wrote, and its good answers to requests that write."""
     flushes: Flushes = field(init=False)
 
     def __post_init__(self) -> None:
@@ -137,7 +139,7 @@ class StartedStack(Loaded):
         """Make fresh data, then start pooler and server. Do not wait, so that the other arms of a session begin meanwhile."""
         try:
             with self.phase("reset"):
-                self.database.reset(self.workload.contract.data(self.arm.cell.settings.scale))
+                self.database.reset(self.arm.data)
                 self.lifetime.begin()
                 self.database.limit_connections(self.most_connections(self.arm.cell))
                 self.database.alter(self.stack_arm.statements)
@@ -241,12 +243,16 @@ class StartedStack(Loaded):
         if self.failed:
             return
         try:
-            self.workload = tables.resolve(self.workload, self.database)
-            if self.workload.audit.writes:  # before the audit's first look: the prober may make rows of its own
-                address, keep_alive = (self.host, self.port), self.arm.cell.load.keep_alive
-                doubts = self.arm.cell.load.fault is not None
+            self.workload, refused = supply.fill(
+                tables.resolve(self.workload, self.database), self.database, (self.host, self.port)
+            )
+            if refused is not None:
+                return self.find("data", Severity.REJECT, refused)
+            if self.workload.audit.writes:  # before the audit's first look, for the prober may make rows of its own
                 self.witness.begin()
-                self.prober = Prober(self.workload, address, self.database, self._on_turn, keep_alive, doubts)
+                self.prober = begin_probes(
+                    self.workload, (self.host, self.port), self.database, self._on_turn, self.arm.cell.load
+                )
             self.before = audit.before(self.database, self.workload)
             self.wal_before = self.database.wal_position()
             self.planted = slowdown.plant(self.bench, self.stack_arm, self.path.server, self.database)
@@ -274,9 +280,10 @@ class StartedStack(Loaded):
             return window
         (before, loads), after = self.counted, self.database.transactions()
         if before is not None and after is not None:
-            self.written += [(after - before, one.done) for one in self.results[loads:]]
+            self.written += [(after - before, needs.written_answers(self.workload, one)) for one in self.results[loads:]]
             self.witness.note(self.seen.logs, before, after)
-        self.flushes.add(self.flushes.since("whole"), map(written.counted_by, self.results[loads:]))
+        good = [needs.writes_among(written.counted_by(one), self.workload, one) for one in self.results[loads:]]
+        self.flushes.add(self.flushes.since("whole"), good)
         return window
 
     def load_begins(self) -> None:
@@ -296,7 +303,9 @@ class StartedStack(Loaded):
             return
         good, flushes, loads = written.counted_in_turns(self.turns.ends), self.flushes.since("turns"), len(self.results)
         super().end_turns()
-        self.flushes.add(flushes, (max(0, good - one.refused) for one in self.results[loads:]))
+        self.flushes.add(
+            flushes, (needs.writes_among(max(0, good - one.refused), self.workload, one) for one in self.results[loads:])
+        )
 
     # ------------------------------------------------------------ after the load
 
@@ -314,8 +323,11 @@ class StartedStack(Loaded):
     def close(self) -> None:
         """Stop the path from its end. A server's end is said once."""
         with self.phase("stop"):
-            if self.opened:
-                self._say_lost_statements()
+            if self.opened and (pooler := self.path.pooler) is not None:
+                name, reject = f"{self.arm.cell.topology.pooler} {pooler.version}", self.bench.thresholds.rules.prepared_reject
+                if (lost := self.lost.finding(name, self.results, self.findings, reject)) is not None:
+                    self.findings.append(lost)
+                    self.diagnosis = PREPARED_STATEMENTS.id
             known = {finding.id for finding in self.findings}
             spoken = {"server-exit"} if known & {"ready", "server-exit"} else set()
             self.findings.extend(finding for finding in self.path.close() if finding.id not in spoken)
@@ -336,8 +348,7 @@ class StartedStack(Loaded):
         excused = validity.excuse(self.findings, deadlocks, self.windows[0].window_s if self.windows else math.inf)
         self.findings[:] = blame.absolve(excused)
         if tail:
-            sentence = "the server wrote to its standard streams"
-            self.find("stderr", Severity.NOTE, sentence, characters=len(tail))
+            self.find("stderr", Severity.NOTE, "the server wrote to its standard streams", characters=len(tail))
         return Ended(
             self.arm, answers.verdict(self.findings), tuple(self.findings), self._joined(), tuple(self.windows), self.audit,
             self.use, self.diagnosis, self.phases_s, tail, self.recovery, self.sizing,
@@ -360,16 +371,14 @@ class StartedStack(Loaded):
         found = crash.without_counters(found) if self.faults.crashed else found
         self.use = replace(found, connect_cpu_us=self.connect_cpu_us, refused=refused)
         self.findings.extend(answers.budget(self.use, self.arm.cell) if self.stack_arm.holds_a_pool else answers.untold(self.use))
-        result = self._joined()
-        if result is None or self.before is None:
+        if (result := self._joined()) is None or self.before is None:
             return
         self.findings.extend(answers.denials(result, self.workload))
         rules, probes = self.bench.thresholds.rules, self.prober.probes if self.prober is not None else []
         self.findings.extend(written.findings(probes, PATIENCE_S))
-        told = recovery.with_doubts(written.with_probes(result, probes, self.workload), self.arm.cell)
-        self.audit = audit.lines(
-            self.database, self.workload, told, self.use, self.before, rules, self.faults.most_lost(self.recovery)
-        )
+        counted = result if self.prober is None else written.with_probes(result, probes, self.prober.asked)
+        told, lost = recovery.with_doubts(counted, self.arm.cell), self.faults.most_lost(self.recovery)
+        self.audit = audit.lines(self.database, self.workload, told, self.use, self.before, rules, lost)
         if self.recovery is not None:
             self.recovery, said = self.faults.count_lost(self.recovery, self.audit, self.workload, told.done)
             self.findings.extend(said)
@@ -380,9 +389,9 @@ class StartedStack(Loaded):
         # A crash may take answered rows, which `count_lost` has counted; and moments of commits are not kept over it for sure.
         lines, notes = self.witness.read([] if self.faults.crashed else self.seen.logs, probes)
         self.audit += lines
-        self.findings.extend((*notes, *answers.audit_findings(self.audit)))
+        self.findings += [*notes, *answers.audit_findings(self.audit)]
         self.findings.extend(answers.chatter(self.workload, result, self.use, rules))
-        self.findings.extend(statements.findings(self.workload, result, self.use, rules))
+        self.findings += [*statements.findings(self.workload, result, self.use, rules), *needs.audit_findings(self.workload)]
         self._diagnose(result)
 
     def _diagnose(self, result: Result) -> None:
@@ -391,7 +400,7 @@ class StartedStack(Loaded):
             return
         roles, host, result = self._trial_window(result)
         at, work = self.bench.thresholds, None if self.use is None else self.use.work
-        whole = statements.read_whole(self.workload, work, result.done, at.rules)
+        whole = read_whole(needs.counts_of(self.workload, result), work, at.rules)
         for reason in bottleneck.limits(self.arm.cell, result, roles, host, self.use, self.bench.cores, at.reasons, whole):
             self.findings.append(reason)
             self.diagnosis = self.diagnosis or reason.id
@@ -405,25 +414,24 @@ class StartedStack(Loaded):
         if not self.windows:
             return {}, None, joined
         window = self.windows[0]
-        return window.roles, window.host, replace(window.result or joined, life=joined.life, refused=joined.refused)
+        return window.roles, window.host, (window.result or joined).with_life_of(joined)
 
     def _believe(self) -> None:
         """Judge whether what was measured may be believed."""
-        bench = self.bench
         if not self.opened:
             return
         self.findings.extend(elsewhere.port_finding(self.seen.held_by, self.path.server_port))
-        self.findings.extend(validity.identity(bench.machine, machine.fingerprint(bench.keeper.awake)))
+        self.findings.extend(validity.identity(self.bench.machine, machine.fingerprint(self.bench.keeper.awake)))
         if self.trial is not None and (joined := self._joined()) is not None:
             roles, host, result = self._trial_window(joined)
             facts = validity.TrialFacts(result.window_s, self.arm.cell, result, roles, host, self.use)
             if self.recovery is not None:  # its window is not steady on purpose, and its memory follows
-                self.findings.extend(validity.findings(facts, bench.thresholds, of=validity.BESIDE_FAULTS))
+                self.findings.extend(validity.findings(facts, self.bench.thresholds, of=validity.BESIDE_FAULTS))
                 return
-            self.findings.extend(validity.findings(facts, bench.thresholds))
+            self.findings.extend(validity.findings(facts, self.bench.thresholds))
             self.findings.extend(one for window in self.windows[:1] for one in window.machine if HOST in one.evidence)
-            self.findings.extend(validity.unmade(facts, bench.thresholds))
-            looks, rules = self.windows[0].looks if self.windows else (), bench.thresholds.rules
+            self.findings.extend(validity.unmade(facts, self.bench.thresholds))
+            looks, rules = self.windows[0].looks if self.windows else (), self.bench.thresholds.rules
             self.findings.extend(stalls.findings(self.arm.cell, result, looks, self.diagnosis, rules))
             self.findings.extend(elsewhere.cost_finding(result, roles, rules))
             self.findings.extend(growth.findings(self.arm.cell, result, looks, machine.memory_bytes(), rules))
@@ -431,16 +439,7 @@ class StartedStack(Loaded):
 
     def lost_statements(self) -> str | None:
         """The error of a prepared statement that a pooler lost, in the words of who reported it; None when there was none."""
-        samples = [sample.body or "" for result in self.results for sample in result.samples]
-        return self.lost.error([*samples, *(finding.sentence for finding in self.findings)])
-
-    def _say_lost_statements(self) -> None:
-        if self.path.pooler is None or not (said := self.lost_statements()):
-            return
-        name = f"{self.arm.cell.topology.pooler} {self.path.pooler.version}"
-        result = self.results[0] if self.results else None
-        self.findings.append(prepared.finding(result, name, said, self.bench.thresholds.rules.prepared_reject))
-        self.diagnosis = PREPARED_STATEMENTS.id
+        return self.lost.error_in(self.results, self.findings)
 
 
 def _words(error: Exception) -> str:

@@ -63,6 +63,8 @@ class StatementTrial:
     wrong: list[LabError] = field(default_factory=list)
     untried: list[str] = field(default_factory=list)
     """What could not be decided without a server's answer, and why."""
+    columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The columns of the tables that requests draw from, by the table's name."""
 
     def __post_init__(self) -> None:
         self.values: Mapping[str, object] = {**self.contract.numbers_at(self.scale), **self.contract.paths}
@@ -102,6 +104,11 @@ class StatementTrial:
             return None
         self.right += 1
         return types
+
+    def names_of(self, statement: str) -> tuple[str, ...]:
+        """The names of the columns that a statement selects."""
+        with self.database.connect() as connection:
+            return tuple(column.name for column in connection.execute(statement.encode()).description or ())
 
     def allow(self, spot: Spot, statement: str) -> None:
         """Hold a statement of servers against the rights of their role. A beginning of one is no statement, and is told."""

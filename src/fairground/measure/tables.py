@@ -5,23 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, cast
 
-from fairground.model import LabError, Workload
+from fairground.model import LabError, LoadRequest, Workload
 from fairground.postgres import Database
 
 
 def resolve(workload: Workload, database: Database) -> Workload:
-    """The workload with the rows of its table in place of the statement, asked once of the arm's database.
+    """The workload with the rows of its tables in place of the statements, asked once of the arm's database.
 
-    LabError where the database refuses the statement, or answers something else than two columns.
+    LabError where the database refuses a statement, or answers something else than two columns.
     """
-    body = workload.expect.body
+    return workload.change(lambda one: _resolve_request(workload.id, one, database))
+
+
+def _resolve_request(workload: str, one: LoadRequest, database: Database) -> LoadRequest:
+    body = one.expect.body
     if body is None or "table" not in body:
-        return workload
+        return one
     table = cast(Any, body["table"])
     known = database.probe(table["sql"])
     if any(len(row) != 2 for row in known) or not known:
         said = "no row" if not known else f"{len(known[0])} columns"
-        raise LabError(f"the table of right answers of `{workload.id}` has {said}", "its statement selects two: value, answer")
+        raise LabError(f"the table of right answers of `{workload}` has {said}", "its statement selects two: value, answer")
     rows = {str(key): {"equals": answer} for key, answer in known}
     found = {"table": {"slot": table["by"], "rows": rows}}
-    return replace(workload, expect=replace(workload.expect, body=found))
+    return replace(one, expect=replace(one.expect, body=found))

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from fairground.contract import expected
 from fairground.host import Keeper, Streams
 from fairground.measure import audit
 from fairground.measure.pgbench import last_line, rate_per_s
 from fairground.measure.statement_trial import Spot, StatementTrial
-from fairground.model import Workload, foreign
-from fairground.model.source import Source
+from fairground.model import LoadRequest, Needs, Workload, foreign
+from fairground.model.contract import DataTable
+from fairground.model.slot import names_of, sources_of
+from fairground.model.source import Location, Source
+from fairground.model.workload import GOOD
 from fairground.postgres import binary
 
 COUNTED = """SELECT 1 FROM pg_proc JOIN pg_language ON pg_language.oid = prolang
@@ -24,20 +28,40 @@ PGBENCH_S = 60.0
 
 def try_workload(trial: StatementTrial, source: Source, workload: Workload) -> None:
     """Try the statements of one workload, whose texts have their values."""
-    _table(trial, source, workload)
+    for number, request in enumerate(workload.requests):
+        around: Location = ("request", number) if workload.is_mix else ()
+        _table(trial, source, request, around)
+        _needs(trial, source, request.need, (*around, "needs" if workload.is_mix else "audit"))
     _audit(trial, source, workload)
-    asked = workload.audit
-    for number, statement in enumerate(asked.statements):
+
+
+def _needs(trial: StatementTrial, source: Source, need: Needs, here: Location) -> None:
+    """Try what an answer needs of the database: statements that a server may send, and tables and functions that are there."""
+    for number, statement in enumerate(need.statements):
         if not trial.database.shared:
-            trial.allow(Spot(source, ("audit", "statements", number)), statement)
-    for kind, names, sql in (("tables", asked.tables, THERE), ("functions", asked.functions, COUNTED)):
+            trial.allow(Spot(source, (*here, "statements", number)), statement)
+    for kind, names, sql in (("tables", need.tables, THERE), ("functions", need.functions, COUNTED)):
         for name in names:
             if trial.database.query(sql, {"name": name}):
                 trial.right += 1
                 continue
-            spot = Spot(source, ("audit", kind, name))
+            spot = Spot(source, (*here, kind, name))
             what = "table" if kind == "tables" else "function in a language whose calls are counted (not SQL)"
             trial.refuse(spot, f"`{spot.key}` names no {what} of", "see schema.sql")
+
+
+def try_tables(trial: StatementTrial, source: Source, tables: Mapping[str, DataTable]) -> None:
+    """Try the statements of tables that requests draw from. Each has rows, and its columns have names."""
+    for name, table in tables.items():
+        if not table.sql:
+            trial.columns[name] = (*trial.columns.get(table.for_each, ()), *table.keep)
+            continue
+        spot = Spot(source, ("data", name, "sql"))
+        rows = trial.answer(spot, table.sql)
+        trial.columns[name] = trial.names_of(table.sql) if rows is not None else ()
+        if rows is not None and not rows:
+            trial.right -= 1
+            trial.refuse(spot, f"`{spot.key}` gives no row, so that no request could draw one, in", "correct the statement")
 
 
 def try_limit(trial: StatementTrial, source: Source, workload: Workload, keeper: Keeper, folder: Path) -> None:
@@ -65,11 +89,11 @@ def try_limit(trial: StatementTrial, source: Source, workload: Workload, keeper:
     trial.refuse(Spot(source, ("limit",)), f"pgbench refuses `limit` ({words}) of", "correct the script")
 
 
-def _table(trial: StatementTrial, source: Source, workload: Workload) -> None:
-    body = workload.expect.body
+def _table(trial: StatementTrial, source: Source, request: LoadRequest, around: Location) -> None:
+    body = request.expect.body
     if body is None or "table" not in body:
         return
-    spot = Spot(source, ("expect", "body", "table"))
+    spot = Spot(source, (*around, "expect", "body", "table"))
     rows = trial.answer(spot, cast(Any, body["table"])["sql"])
     if rows is not None and (not rows or len(rows[0]) != 2):
         trial.right -= 1
@@ -92,7 +116,7 @@ def _audit(trial: StatementTrial, source: Source, workload: Workload) -> None:
         if rows is not None and not all(len(row) == 2 and _is_whole(row[1]) for row in rows):
             trial.right -= 1
             trial.refuse(spot, f"`{spot.key}` does not give two columns, an account and a whole number, in")
-    for spot, statement, columns in _of_writes(source, workload):
+    for spot, statement, columns in _of_writes(trial, source, workload):
         trial.prepare(spot, statement, columns=columns)
 
 
@@ -101,7 +125,8 @@ def _unheld(rows: Any, equals: str) -> str | None:
     value: Any = rows[0][0] if rows else None
     if not _is_whole(value):
         return f"gives {'nothing' if value is None else repr(value)}, and no whole number"
-    wanted = audit.evaluate(equals, {"before": int(value), "acknowledged": 0})
+    names = {"before": int(value), "acknowledged": 0} | {f"good.{name}": 0 for name in GOOD.findall(equals)}
+    wanted = audit.evaluate(equals, names)
     return None if wanted == int(value) else f"is {int(value)} on fresh data, and should be {wanted}"
 
 
@@ -112,14 +137,17 @@ def _is_whole(value: object) -> bool:
         return False
 
 
-def _of_writes(source: Source, workload: Workload) -> Iterator[tuple[Spot, str, int | None]]:
+def _of_writes(trial: StatementTrial, source: Source, workload: Workload) -> Iterator[tuple[Spot, str, int | None]]:
     """The statements by which a write is found: each needs the value of a request."""
     asked = workload.audit
     if asked.written is not None:
         if asked.written.sql:
             yield Spot(source, ("audit", "written", "sql")), _dollars(asked.written.sql), 1
         if asked.written.holds:
-            yield Spot(source, ("audit", "written", "holds")), asked.written.holds.replace(":answer", "($1::jsonb)"), 1
+            writer = workload.request(asked.written.of)
+            names = {name.rpartition(".")[2] for name in names_of(writer)}
+            names |= {column for name in sources_of(writer) for column in trial.columns.get(name, ())}
+            yield Spot(source, ("audit", "written", "holds")), expected.number_names(asked.written.holds, sorted(names)), 1
         if asked.written.own is not None:
             yield Spot(source, ("audit", "written", "own", "sql")), _dollars(asked.written.own.sql), None
     if asked.history is not None:

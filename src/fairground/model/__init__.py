@@ -1,7 +1,7 @@
 """The nouns of the lab, as frozen values. This module imports nothing of the lab and does nothing.
 
-`subject` holds what can be measured, `plan` how, `result` what comes out, `run` what a run holds, `step` a piece of a load
-curve; all are imported from here.
+`subject` and `workload` hold what can be measured, `plan` how, `result` what comes out, `run` what a run holds, `step` a piece of
+a load curve; all are imported from here.
 
 Words: a *server* is a codebase in `servers/`, a *stack* is a server started in one named variant, a *cell* is stack × workload ×
 topology × load, a *trial* is one measurement of one cell. Unknown is None, never 0 or −1; units end names.
@@ -49,19 +49,17 @@ from fairground.model.plan import (
 from fairground.model.result import (
     AuditLine,
     BadAnswer,
-    DatabaseUse,
     Evidence,
     Finding,
     Gap,
     Handshakes,
-    HostUse,
     Latency,
     LedgerRow,
     Look,
     Machine,
     Outcomes,
+    RequestResult,
     Result,
-    RoleUse,
     Second,
     Severity,
     StackInfo,
@@ -71,24 +69,23 @@ from fairground.model.run import Doing, Ending, Progress, Run, Trial
 from fairground.model.seats import Seats
 from fairground.model.sizing import EventCount, Sizing, WorkloadEvent
 from fairground.model.step import RateStep
-from fairground.model.subject import (
-    Approach,
+from fairground.model.subject import Approach, Server, Stack, Tuning, Variant
+from fairground.model.use import DatabaseUse, HostUse, RoleUse
+from fairground.model.work import DatabaseWork, StatementWork, TableWork
+from fairground.model.workload import (
     Audit,
     Edge,
     Expectation,
     Invariant,
     LedgerCheck,
     LedgerEntry,
+    LoadRequest,
+    Needs,
     OwnRows,
-    Server,
-    Stack,
     TableNeed,
-    Tuning,
-    Variant,
     Workload,
     Written,
 )
-from fairground.model.work import DatabaseWork, StatementWork, TableWork
 
 SCHEMA_VERSION = 1
 """Version of everything the lab writes as JSON; `records` reads this one alone."""
@@ -136,9 +133,11 @@ __all__ = [
     "LedgerRow",
     "Limit",
     "Load",
+    "LoadRequest",
     "Look",
     "Machine",
     "MachineError",
+    "Needs",
     "Outcomes",
     "OwnRows",
     "PathWire",
@@ -150,6 +149,7 @@ __all__ = [
     "Qualification",
     "RateStep",
     "Recovery",
+    "RequestResult",
     "Result",
     "RoleUse",
     "Run",

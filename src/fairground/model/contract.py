@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -86,18 +86,66 @@ class ErrorRules:
 
 
 @dataclass(frozen=True)
+class SqlFile:
+    """A file of SQL of whoever measures: its path as it was typed, and its text."""
+
+    name: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class DataRequest:
+    """A request that is sent once for each row of a table, before the load. `{TABLE.COLUMN}` is a cell of that row."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: str | None = None
+
+
+@dataclass(frozen=True)
+class DataTable:
+    """Rows that requests of a load draw values from: `sql` asks the arm's fresh database for them.
+
+    Or a `request` asks the server for more columns of each row of the table `for_each`: `keep` is column → place in its answer.
+    """
+
+    sql: str = ""
+    for_each: str = ""
+    request: DataRequest | None = None
+    keep: Mapping[str, str] = field(default_factory=dict)
+
+    def fill(self, values: Mapping[str, object]) -> DataTable:
+        """The table with these values for its `$names`."""
+        asked = self.request
+        if asked is not None:
+            headers = {name: fill_names(text, values) for name, text in asked.headers.items()}
+            body = None if asked.body is None else fill_names(asked.body, values)
+            asked = replace(asked, path=fill_names(asked.path, values), headers=headers, body=body)
+        return replace(self, sql=fill_names(self.sql, values), request=asked)
+
+
+@dataclass(frozen=True)
 class ContractData:
-    """The data of a contract at one scale, as SQL: tables, rows, and the rights of servers."""
+    """The data of a contract at one scale, as SQL: tables, rows, and the rights of servers.
+
+    `before` is run on them before those rights are given; None: they are as the contract says.
+    """
 
     contract: str
     scale: int
     schema: str
     seed: str
     rights: str
+    before: SqlFile | None = None
 
     def digest(self, *more: str, rights: bool = True) -> str:
         """Ten hexadecimal digits that differ where the data do. `more`: what else makes a difference."""
-        parts = (*more, self.schema, self.seed, *((self.rights,) if rights else ()))
+        before = () if self.before is None else (self.before.name, self.before.text)
+        parts = (*more, self.schema, self.seed, *before, *((self.rights,) if rights else ()))
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:10]
 
 
@@ -119,6 +167,8 @@ class Contract:
     paths: Mapping[str, str] = field(default_factory=dict)
     answers: AnswerRules = AnswerRules()
     errors: ErrorRules = ErrorRules()
+    tables: Mapping[str, DataTable] = field(default_factory=dict)
+    """Rows that requests of its workloads draw values from, by name."""
     sql: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The texts of `schema`, `seed` and `rights`."""
 
@@ -126,11 +176,11 @@ class Contract:
         """Every number, with those that grow at this scale."""
         return {**self.numbers, **{name: each * scale for name, each in self.scaled.items()}}
 
-    def data(self, scale: int) -> ContractData:
-        """Its data at this scale."""
+    def data(self, scale: int, before: SqlFile | None = None) -> ContractData:
+        """Its data at this scale, with what is run on them `before` a load."""
         values = self.numbers_at(scale)
         schema, seed, rights = (fill_names(self.sql.get(part, ""), values) for part in ("schema", "seed", "rights"))
-        return ContractData(self.id, scale, schema, seed, rights)
+        return ContractData(self.id, scale, schema, seed, rights, before)
 
     def statement(self, text: str) -> str:
         """A statement as it is written. A text that names a `.sql` file of the folder stands for what that holds.

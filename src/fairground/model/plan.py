@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from fairground.model.contract import SqlFile
 from fairground.model.fault import Fault
 
 MAJORS = (16, 17, 18)
@@ -188,10 +189,11 @@ class CellSettings(RunSettings, ServerSettings):
     """The settings under which a cell is measured: the server's and the run's, side by side as records keep them.
 
     `postgres_version`: the major version of PostgreSQL beneath the server; None: the one that comes with the lab, or that of the
-    given database.
+    given database. `sql_before`: what is run on the fresh data before each load; None: nothing.
     """
 
     postgres_version: int | None = None
+    sql_before: SqlFile | None = None
 
     @property
     def run(self) -> RunSettings:

@@ -83,7 +83,10 @@ class Record(Generic[Asked, Entry]):
 
 @dataclass(frozen=True)
 class ComparisonAsked:
-    """Two arms by label, of the stacks `stack_a` and `stack_b`; `revisions` are of git, or None. Shares, not percent."""
+    """Two arms by label, of the stacks `stack_a` and `stack_b`; `revisions` are of git, or None. Shares, not percent.
+
+    What `settings` say of `sql_before` is for B alone.
+    """
 
     label_a: str
     label_b: str

@@ -9,8 +9,9 @@ from pathlib import Path
 from fairground.model.fault import Recovery
 from fairground.model.limit import Limit, Qualification, over_a_run
 from fairground.model.plan import Cell, Control, Plan, PlanSlot
-from fairground.model.result import AuditLine, DatabaseUse, Finding, HostUse, Machine, Result, RoleUse, StackInfo, Verdict
+from fairground.model.result import AuditLine, Finding, Machine, Result, StackInfo, Verdict
 from fairground.model.sizing import Sizing
+from fairground.model.use import DatabaseUse, HostUse, RoleUse
 from fairground.model.window import WindowTally, sum_windows
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import psycopg
 
-from fairground.model.result import UNUSED
+from fairground.model.use import UNUSED
 from fairground.postgres.names import ROLE, ROLES, THEIRS, TRIAL_DATABASE, TRIAL_DATABASES
 
 STATEMENT_CHARACTERS = 500

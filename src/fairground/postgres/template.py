@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import psycopg
@@ -28,23 +29,35 @@ def name_of(data: ContractData, *, rights: bool) -> str:
 
 def fill(connection: psycopg.Connection[Any], data: ContractData, *, rights: bool) -> None:
     """Make the tables, the rows and (with `rights`) what servers may do. LabError with file and line where one is refused."""
-    for part, text in {"schema": data.schema, "seed": data.seed, "rights": data.rights if rights else ""}.items():
+    for file, text in _files(data, rights=rights):
         if not text.strip():
             continue
         try:
             connection.execute(text.encode())
-        except (psycopg.ProgrammingError, psycopg.DataError, psycopg.IntegrityError, psycopg.InternalError) as error:
-            raise LabError(*_refusal(connection, data.contract, part, text, error)) from error
+        except (psycopg.ProgrammingError, psycopg.DataError, psycopg.IntegrityError, psycopg.InternalError,
+                psycopg.NotSupportedError) as error:  # fmt: skip
+            raise LabError(*_refusal(connection, file, text, error)) from error
     connection.execute("VACUUM (FREEZE, ANALYZE)")
 
 
-def _refusal(connection: psycopg.Connection[Any], contract: str, part: str, text: str, error: psycopg.Error) -> tuple[str, str]:
-    """Say what the database said to a file of a contract, and where in it."""
+def _files(data: ContractData, *, rights: bool) -> Iterator[tuple[str, str]]:
+    """The files in their order: how each is shown, and its text. Rights come last, so that what `before` makes has them, too."""
+    own = f"contracts/{data.contract}"
+    yield f"{own}/schema.sql", data.schema
+    yield f"{own}/seed.sql", data.seed
+    if data.before is not None:
+        yield data.before.name, data.before.text
+    if rights:
+        yield f"{own}/rights.sql", data.rights
+
+
+def _refusal(connection: psycopg.Connection[Any], file: str, text: str, error: psycopg.Error) -> tuple[str, str]:
+    """Say what the database said to a file, and where in it."""
     at = error.diag.statement_position
     place = int(at) - 1 if at is not None and at.isdecimal() else _failed_at(connection, text)
     line = "" if place is None else f", line {text.count(chr(10), 0, place) + 1}"
     said = foreign.line(error.diag.message_primary or str(error), foreign.SENTENCE_CHARACTERS)
-    return f"the database refuses `contracts/{contract}/{part}.sql`{line}: {said}", error.diag.message_hint or "correct the file"
+    return f"the database refuses `{file}`{line}: {said}", error.diag.message_hint or "correct the file"
 
 
 def _failed_at(connection: psycopg.Connection[Any], text: str) -> int | None:

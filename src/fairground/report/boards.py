@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from fairground.model import OWN_MAJOR, Cell, CellSettings, Limit, PoolScope, Run, Trial, Verdict, hdr
+from fairground.model import OWN_MAJOR, Cell, CellSettings, Latency, Limit, PoolScope, Run, Trial, Verdict, hdr
 from fairground.report.charts.palette import STACKS_IN_COLOUR
 from fairground.report.text import seats
 from fairground.stats import comparisons, intervals
@@ -197,6 +197,8 @@ def resources(settings: CellSettings) -> tuple[str, ...]:
         said.append(f"{settings.memory_mb:,} MB")
     if settings.pin:
         said.append(seats.sentence(settings.pin, settings.place))
+    if settings.sql_before is not None:
+        said.append(f"after {settings.sql_before.name}")
     return (*said, *(f"{name} = {value}" for name, value in settings.postgres))
 
 
@@ -235,9 +237,13 @@ def _row(cell: Cell, trials: tuple[Trial, ...]) -> BoardRow:
 
 def add_histograms(trials: Iterable[Trial]) -> Histogram | None:
     """The latencies of good answers of all trials, added; None when one of them keeps no histogram or there is none."""
+    return histogram_of([trial.result.latency_ok if trial.result else None for trial in trials])
+
+
+def histogram_of(latencies: Iterable[Latency | None]) -> Histogram | None:
+    """Several histograms added; None when one of them keeps none or there is none."""
     packed: list[str] = []
-    for trial in trials:
-        latency = trial.result.latency_ok if trial.result else None
+    for latency in latencies:
         if latency is None or latency.v2 is None:
             return None
         packed.append(latency.v2)

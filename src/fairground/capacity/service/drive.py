@@ -32,6 +32,7 @@ from fairground.model import (
     Finding,
     LabError,
     Load,
+    LoadRequest,
     Severity,
     Topology,
     Workload,
@@ -57,19 +58,15 @@ def workload(asked: Asked, conduct: Conduct) -> Workload:
     if conduct.body is not None and conduct.is_compared:
         rule = {"bytes": {"base64": base64.b64encode(conduct.body).decode(), "coding": conduct.coding}}
     host = () if any(name.lower() == "host" for name, _ in asked.headers) else (("host", asked.authority),)
-    return Workload(
-        id="try",
-        title=f"{asked.method} {secret.redact(asked.target)}",
-        why="",
-        method=asked.method,
-        path=_plain(conduct.target or asked.target),
-        headers=(*host, *asked.headers),
-        body=None if asked.body is None else _plain(asked.body.decode()),
-        expect=Expectation(conduct.status, None, rule, 1),
-        ledger=(),
-        audit=Audit(writes=False, commits_per_answer=0, rows_per_answer=0),
-        limit_sql=None,
+    request = LoadRequest(
+        "try",
+        asked.method,
+        _plain(conduct.target or asked.target),
+        (*host, *((name, _plain(value)) for name, value in asked.headers)),
+        None if asked.body is None else _plain(asked.body.decode()),
+        Expectation(conduct.status, None, rule, 1),
     )
+    return Workload("try", f"{asked.method} {secret.redact(asked.target)}", "", (request,), Audit(), None)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from fairground.model import OWN_MAJOR, Limit, Run, Trial, foreign
-from fairground.model.result import UNUSED
+from fairground.model.use import UNUSED
 from fairground.report.boards import CONFIDENCE, Board, BoardRow
 from fairground.report.text import words
 from fairground.stats import differences, intervals

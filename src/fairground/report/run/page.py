@@ -22,7 +22,7 @@ from fairground.report.boards import ROLES, Board, BoardRow, boards, resources, 
 from fairground.report.charts import figures, forest, palette
 from fairground.report.charts.dots import axis, dots
 from fairground.report.charts.svg import WIDTHS_PX
-from fairground.report.run import controls, crossing, faults, grid, hops, sections
+from fairground.report.run import controls, crossing, faults, grid, hops, mixes, sections
 from fairground.report.run.bars import picture
 from fairground.report.run.controls import Controls
 from fairground.report.run.headline import beside, headline, voids
@@ -190,6 +190,9 @@ def _markdown_board(board: Board, run: Run) -> list[str]:
         lines.append(f"| {' | '.join(words.cell(cell) for cell in _markdown_row(board, row))} |")
     if len(board.rows) > MARKDOWN_ROWS:
         lines += ["", f"{len(board.rows) - MARKDOWN_ROWS} more rows are in report.html and summary.csv."]
+    if mixed := mixes.mix_rows(board)[:MARKDOWN_ROWS]:
+        lines += ["", f"| {' | '.join(mixes.HEADS)} |", "|---|---|--:|--:|--:|--:|--:|"]
+        lines += [f"| {' | '.join(words.cell(cell) for cell in row.cells)} |" for row in mixed]
     return [*lines, ""]
 
 
@@ -376,6 +379,8 @@ def environment() -> Environment:
         "words": words,
         "palette": palette,
         "sections": sections,
+        "mix_rows": mixes.mix_rows,
+        "mix_heads": mixes.HEADS,
         "dots": dots,
         "axis": axis,
         "interval_text": interval_text,

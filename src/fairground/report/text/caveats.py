@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
-from fairground.model import CellSettings, Severity
+from fairground.model import CellSettings, Severity, foreign
+from fairground.model.contract import SqlFile
 from fairground.model.pair import Round
 from fairground.model.record import ComparisonAsked
 from fairground.report.text import words
 from fairground.stats.rounds import JUDGED_ROUNDS, ArmModes, Decision
 
+WITHOUT_COMMENTS = re.compile(r"--[^\n]*")
+SHOWN_CHARACTERS = 200
 WIDE = 0.02
 """A half-width from which on it is said what would narrow the interval."""
 
@@ -31,6 +35,8 @@ def _of_rounds(asked: ComparisonAsked, decision: Decision, seconds: float, awake
         yield f"{decision.void_pairs} more pairs were spoiled by the machine and count for nothing"
     if asked.planted:
         yield f"B was slowed down on purpose, by {asked.planted:.1%} of its CPU"
+    if asked.settings.sql_before is not None:
+        yield f"before each start, {sql_before(asked.settings.sql_before)} was run on the fresh data of B alone"
     if awake:
         yield "the processors of this virtual machine were kept from idling meanwhile"
     if asked.settings.pin:
@@ -39,6 +45,11 @@ def _of_rounds(asked: ComparisonAsked, decision: Decision, seconds: float, awake
         yield f"fewer than {JUDGED_ROUNDS} starts: nothing is called; give it a larger --budget"
     else:
         yield from _narrower(decision.half_width, asked.settings, cores)
+
+
+def sql_before(file: SqlFile) -> str:
+    """Name a file of SQL, and say what is in it: on one line, and no more of it than a sentence can have."""
+    return f"`{file.name}` (`{foreign.line(' '.join(WITHOUT_COMMENTS.sub(' ', file.text).split()), SHOWN_CHARACTERS)}`)"
 
 
 def of_errors(rounds: Sequence[Round]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ def command(trial: Trial) -> str:
     """
     cell = trial.cell
     words = ["run", "--stack", cell.stack, "--workload", cell.workload]
-    settings = (*options.SETTINGS, options.VERSION, options.PLACE)
+    settings = (*options.SETTINGS, options.VERSION, options.SQL_BEFORE, options.PLACE)
     for some, where in (
         (options.LOADS, cell.load),
         (options.HOPS, cell.topology),

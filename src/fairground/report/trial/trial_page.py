@@ -12,7 +12,7 @@ from functools import cache
 from markupsafe import Markup
 
 from fairground.model import Run, Severity, Trial
-from fairground.report.run import page
+from fairground.report.run import mixes, page
 from fairground.report.text import words
 from fairground.report.trial import again, sketch
 
@@ -50,6 +50,7 @@ def html(run: Run, trial: Trial, siblings: Sequence[Trial] = ()) -> str:
         findings=[one for one in trial.findings if one.id != trial.diagnosis],
         roles=_roles(trial, run.machine.cores),
         waits=_waits(trial),
+        mixed=mixes.trial_rows(trial),
         severities={Severity.REJECT: "✗", Severity.VOID: "○", Severity.WARN: "!", Severity.NOTE: "·"},
     )
 

@@ -1,0 +1,7 @@
+-- What a server's role may do in its database: what the statements of the contract need, and no more.
+
+REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+REVOKE USAGE ON LANGUAGE plpgsql, sql FROM PUBLIC;
+GRANT USAGE ON SCHEMA public TO fairground_rights;
+GRANT SELECT ON people TO fairground_rights;
+GRANT SELECT, INSERT, UPDATE, DELETE ON todos TO fairground_rights;

@@ -1,0 +1,52 @@
+"""Check the tables `[data.NAME]` of a contract, whose rows requests of a load draw values from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fairground.inputs.variants import NAME
+from fairground.model.contract import DataTable, names_in
+from fairground.model.source import Location, Source, location_text, nearest
+
+
+def require_names(source: Source, here: Location, text: str, known: Mapping[str, object] | tuple[str, ...]) -> None:
+    """Refuse a text with a `$name` that is not `known`."""
+    for name in names_in(text):
+        if name not in known:
+            hint = nearest(name, tuple(known), "names")
+            raise source.error(here, f"unknown `${name}` in `{location_text(here)}` of", hint)
+
+
+def check_tables(source: Source, tables: Mapping[str, DataTable], known: Mapping[str, object]) -> Mapping[str, DataTable]:
+    """The tables as they are written. LabError for one that cannot be filled."""
+    for name, table in tables.items():
+        here = ("data", name)
+        if not NAME.fullmatch(name):
+            raise source.error(here, f"`{name}` is not a valid name for a table of", "use a-z, 0-9 and - only")
+        if bool(table.sql) == (table.request is not None):
+            hint = "give it `sql`; or `for_each`, `request` and `keep`, to ask the server for each row of another table"
+            raise source.error(here, f"`{location_text(here)}` is unclear in", hint)
+        require_names(source, (*here, "sql"), table.sql, known)
+        if table.request is not None:
+            _check_asked(source, here, table, tables, known)
+    return tables
+
+
+def _check_asked(
+    source: Source, here: Location, table: DataTable, tables: Mapping[str, DataTable], known: Mapping[str, object]
+) -> None:
+    """Check a table whose cells are asked of the server: from a table of SQL alone, so that no two wait for each other."""
+    assert table.request is not None
+    parents = [name for name, other in tables.items() if other.sql]
+    if table.for_each not in parents:
+        place, hint = (*here, "for_each"), nearest(table.for_each, parents, "tables with `sql`")
+        raise source.error(place, f"there is no table `{table.for_each}` for `{location_text(place)}` of", hint)
+    if not table.keep:
+        place, hint = (*here, "keep"), 'name what it keeps: { token = "token" }'
+        raise source.error(place, f"`{location_text(place)}` is missing in", hint)
+    place = (*here, "request", "path")
+    texts = {"path": table.request.path, "body": table.request.body or "", **table.request.headers}
+    for key, text in texts.items():
+        require_names(source, (*here, "request", key), text, known)
+    if not table.request.path.startswith(("/", "$")):
+        raise source.error(place, f"`{location_text(place)}` is `{table.request.path}` in", "begin it with `/`")

@@ -1,0 +1,125 @@
+"""Check the requests of a workload: paths, right answers, ledgers, what is kept, and the names of slots that they speak of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fairground.inputs import audits, edges
+from fairground.inputs.variants import NAME
+from fairground.model import LoadRequest, shape
+from fairground.model.slot import has_slot, names_of, slots_of, sources_of
+from fairground.model.source import Location, Source, location_text, names_hint, nearest
+
+SHAPES = {"json", "list", "object"}
+BODY_RULES = {"exact", "table", "verified", *SHAPES}
+
+
+@dataclass(frozen=True)
+class RequestPlaces:
+    """The places in a file where the parts of one request are written."""
+
+    request: Location
+    """Its method, path, headers and body."""
+    around: Location
+    """Its right answer, its ledger and its edges."""
+    needs: Location
+
+
+def texts_of(request: LoadRequest, at: RequestPlaces) -> list[tuple[Location, str]]:
+    """Every text of a request that may have `$names`, with its place."""
+    found: list[tuple[Location, str]] = [((*at.request, "path"), request.path), ((*at.request, "body"), request.body or "")]
+    found += [((*at.request, "headers", name), value) for name, value in request.headers]
+    for i, edge in enumerate(request.edges):
+        found += [((*at.around, "edge", i, "values", slot), text) for slot, text in edge.values.items()]
+    return found
+
+
+def check(source: Source, asked: Sequence[tuple[LoadRequest, RequestPlaces]]) -> None:
+    """Raise LabError for the first request that cannot be meant."""
+    names: list[str] = []
+    for one, at in asked:
+        if not NAME.fullmatch(one.name) or one.name in names:
+            problem = f"`{one.name}` is not a name of its own for a request in"
+            raise source.error((*at.request, "name"), problem, "use a-z, 0-9 and - only, and each name once")
+        if one.weight < 1:
+            hint = "write a whole number from 1 on"
+            raise source.error((*at.request, "weight"), f"`{location_text((*at.request, 'weight'))}` is below 1 in", hint)
+        names.append(one.name)
+        _check_request(source, one, at)
+    for one, at in asked:
+        _check_kept(source, one, at, [other for other, _ in asked])
+
+
+def _check_request(source: Source, one: LoadRequest, at: RequestPlaces) -> None:
+    place = (*at.request, "path")
+    if not one.path.startswith(("/", "$")):
+        raise source.error(place, f"`{location_text(place)}` is `{one.path}` in", "begin it with `/`")
+    _check_answer(source, one, at.around)
+    _check_ledger(source, one, at.around)
+    audits.check_needs(source, at.needs, one.need)
+    edges.check(source, at.around, one)
+
+
+def _check_answer(source: Source, one: LoadRequest, around: Location) -> None:
+    here = (*around, "expect")
+    shown = location_text((*here, "body"))
+    if one.expect.check_one_in < 1:
+        place = (*here, "check_one_in")
+        raise source.error(place, f"`{location_text(place)}` is below 1 in", "1 checks every body")
+    body = one.expect.body or {}
+    if one.expect.body is not None and (len(body) != 1 or not set(body) <= BODY_RULES):
+        hint = f"give it one of the keys {', '.join(sorted(BODY_RULES))}"
+        raise source.error((*here, "body"), f"`{shown}` is unclear in", hint)
+    kind = next(iter(body), None)
+    if kind in SHAPES and (wrong := shape.mistake({kind: body[kind]}, "the body")) is not None:
+        raise source.error((*here, "body"), f"`{shown}` is unclear ({wrong}) in", "docs/contracts.md has the grammar")
+    for place, slot in _named_slots(source, body, here):
+        if not isinstance(slot, str) or not has_slot(one, slot):
+            raise no_slot(source, one, place, str(slot))
+
+
+def _named_slots(source: Source, body: Mapping[str, object], here: Location) -> list[tuple[Location, object]]:
+    """The slots that the rule of a body speaks of, with their places."""
+    named: list[tuple[Location, object]] = []
+    if isinstance(table := body.get("table"), Mapping):
+        place = (*here, "body", "table")
+        named.append(((*place, "by"), table.get("by")))
+        if not isinstance(table.get("sql"), str):
+            hint = "a SELECT of two columns: value, answer"
+            raise source.error(place, f"`{location_text(place)}` has no `sql` in", hint)
+    for kind in ("json", "object"):
+        rules = body.get(kind)
+        for key, rule in rules.items() if isinstance(rules, Mapping) else ():
+            named += [((*here, "body", kind, key), rule["slot"])] if isinstance(rule, Mapping) and "slot" in rule else []
+    return named
+
+
+def _check_ledger(source: Source, one: LoadRequest, around: Location) -> None:
+    for i, entry in enumerate(one.ledger):
+        for key, slot in (("account", entry.account), ("add", entry.add.removeprefix("-"))):
+            if not has_slot(one, slot) and not (key == "add" and slot == "1"):
+                place = (*around, "ledger", i, key)
+                problem = f"the request has no slot `{slot}` for `{location_text((*around, 'ledger'))}` of"
+                raise source.error(place, problem, names_hint(names_of(one), "slots"))
+
+
+def _check_kept(source: Source, one: LoadRequest, at: RequestPlaces, all_of_them: Sequence[LoadRequest]) -> None:
+    """Refuse a slot for what no request keeps: of one answer of another request, and of one alone."""
+    keepers = {other.name: other for other in all_of_them if other.keep}
+    used = sorted(sources_of(one) & set(keepers))
+    place = (*at.request, "path")
+    if len(used) > 1 or one.name in used:
+        hint = "let it name what one other request keeps"
+        raise source.error(place, f"`{one.name}` names what {' and '.join(f'`{name}`' for name in used)} keeps, in", hint)
+    for slot in slots_of(one):
+        key = (slot.filling.removesuffix(":once")).partition(".")[2]
+        if slot.source in keepers and key not in keepers[slot.source].keep:
+            hint = nearest(key, list(keepers[slot.source].keep), "names")
+            raise source.error(place, f"the request `{slot.source}` keeps no `{key}` for `{location_text(place)}` of", hint)
+
+
+def no_slot(source: Source, one: LoadRequest, place: Location, slot: str) -> Exception:
+    """The error of a place that names a slot which the request has not."""
+    hint = names_hint(names_of(one), "slots")
+    return source.error(place, f"the request has no slot `{slot}` for `{location_text(place)}` of", hint)

@@ -1,0 +1,77 @@
+"""The names of a request's slots, as docs/engine-protocol.md spells them: rules, ledgers and edges speak of slots by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fairground.model.workload import LoadRequest
+
+BRACES = re.compile(r"\{\{|\{([^}]*)\}")
+OWN_NAME = re.compile(r"([A-Za-z_][\w-]*)=(.*)", re.DOTALL)
+SUPPLIED = re.compile(r"([A-Za-z_][\w-]*)\.([A-Za-z_][\w-]*)(:once)?")
+"""A cell of a table, or what is kept of another request's answer."""
+QUERY_NAME = re.compile(r"(?:^|[?&])([^?&/\" =]+)=$")
+JSON_NAME = re.compile(r'"([^"]+)"\s*:\s*"?\s*$')
+
+
+@dataclass(frozen=True)
+class FoundSlot:
+    """One slot of a template: where it stands in the text, its name, if it has one, and what it is filled with.
+
+    `source` is the table or the request that fills it; None: the slot draws a value of its own.
+    """
+
+    start: int
+    end: int
+    name: str | None
+    filling: str
+    source: str | None = None
+    once: bool = False
+
+
+def find_slots(text: str, header: str | None = None) -> Iterator[FoundSlot]:
+    """Every slot of a template, in its order. `header`: the name of the header whose value the template is."""
+    literal_from, before = 0, ""
+    for found in BRACES.finditer(text):
+        before += text[literal_from : found.start()]
+        literal_from = found.end()
+        if found[1] is None:
+            before += "{"
+            continue
+        own = OWN_NAME.fullmatch(found[1])
+        filling = own[2] if own else found[1]
+        placed = QUERY_NAME.search(before) or JSON_NAME.search(before)
+        name = own[1] if own else placed[1] if placed else None
+        supplied = SUPPLIED.fullmatch(filling)
+        if supplied is not None:
+            name = own[1] if own else f"{supplied[1]}.{supplied[2]}"
+        elif name is None and header is not None:
+            name, header = header.lower(), None
+        source = supplied[1] if supplied else None
+        yield FoundSlot(found.start(), found.end(), name, filling, source, bool(supplied and supplied[3]))
+        before = ""
+
+
+def slots_of(request: LoadRequest) -> tuple[FoundSlot, ...]:
+    """Every slot of a request: those of its path, of its body, and of its headers."""
+    found = [*find_slots(request.path), *find_slots(request.body or "")]
+    for header, value in request.headers:
+        found += find_slots(value, header)
+    return tuple(found)
+
+
+def names_of(request: LoadRequest) -> tuple[str, ...]:
+    """The names of a request's slots."""
+    return tuple(one.name for one in slots_of(request) if one.name is not None)
+
+
+def sources_of(request: LoadRequest) -> frozenset[str]:
+    """The tables and the other requests that fill its slots."""
+    return frozenset(one.source for one in slots_of(request) if one.source is not None)
+
+
+def has_slot(request: LoadRequest, name: str) -> bool:
+    """True if rules and ledgers can name it: a slot, or another column of a table that the request draws from."""
+    return name in names_of(request) or ("." in name and name.partition(".")[0] in sources_of(request))

@@ -1,0 +1,94 @@
+"""Workloads of several requests: what is read of them, and each sentence about a mistake."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from builders.mix import CONTRACT, DAY, contract_at, day_at
+from fairground.model import Edge, LabError, LedgerEntry
+from fairground.model.slot import has_slot, names_of, sources_of
+
+
+def test_a_mix_is_read(tmp_path: Path) -> None:
+    """Each request has its weight, its right answer, its needs and what it keeps; tables stand in the order of their need."""
+    day = day_at(tmp_path)
+    page, create, remove = day.requests
+    assert day.is_mix and [(one.name, one.weight) for one in day.requests] == [("page", 6), ("create", 2), ("remove", 1)]
+    assert page.edges == (Edge("no-token", 0.01, {}, (401,), {"authorization": "Bearer nobody"}),)
+    assert create.ledger == (LedgerEntry("lists", "sessions.person", "1"),) and create.keep == {"id": "id"}
+    assert [one.expect.content_type for one in day.requests] == ["application/json", "application/json", None]
+    assert (page.writes, create.writes, remove.writes) == (False, True, True)
+    assert list(day.data) == ["people", "sessions"] and day.uses_database
+    assert day.audit.written is not None and day.audit.written.of == "create"
+
+
+def test_names_of_slots(tmp_path: Path) -> None:
+    """Rules name what is drawn, and every column of a table that is drawn from; a kept value is one of another request."""
+    page, create, remove = day_at(tmp_path).requests
+    assert names_of(page) == ("page", "sessions.token") and names_of(create) == ("title", "sessions.token")
+    assert has_slot(create, "sessions.person") and not has_slot(create, "people.person") and not has_slot(create, "colour")
+    assert sources_of(remove) == {"create", "sessions"}
+
+
+def test_names_are_filled_in_everywhere(tmp_path: Path) -> None:
+    """Paths of a server and numbers of the data reach each request and each table."""
+    day = day_at(tmp_path).fill({"entries": "/api/list", "people": 3})
+    assert [one.path for one in day.requests] == ["/api/list?page={int:1..2}", "/api/list", "/api/list/{create.id:once}"]
+    assert day.data["people"].sql.endswith("LIMIT 3")
+
+
+MISTAKES = [
+    ('name = "create"', 'name = "page"', "`page` is not a name of its own for a request in"),
+    ("weight = 6", "weight = 0", "`request[0].weight` is below 1 in"),
+    ('path = "$entries?page', 'path = "entries?page', "`request[0].path` is `entries?page={int:1..2}` in"),
+    ('path = "$entries"', 'path = "$entry"', "unknown `$entry` in `request[1].path` of"),
+    ('{ slot = "title" }', '{ slot = "colour" }', "the request has no slot `colour` for `request[1].expect.body.json.title` of"),
+    ('account = "sessions.person"', 'account = "person"', "the request has no slot `person` for `request[1].ledger` of"),
+    ("{create.id:once}", "{create.key:once}", "the request `create` keeps no `key` for `request[2].path` of"),
+    ("{create.id:once}", "{made.id}", "nothing is called `made` for a slot of `request[2].path` of"),
+    ('body = \'{{"title":"{choice:milk|bread}"}\'', 'body = \'{{"title":"{title=create.id}"}\'', "`create` names what `create` keeps, in"),
+    ("entries = { inserted = 1 }", "Entries = { inserted = 1 }", "`Entries` is not a valid name for `request[1].needs.tables` of"),
+    ("commits_per_answer = 2", "commits_per_answer = 2, statements_per_answer = 0", "`request[2].needs.statements_per_answer` is not"),
+    ('headers = { authorization = "Bearer nobody" }', 'headers = { cookie = "x" }', "the request has no header `cookie` for"),
+    ("good.create -", "good.made -", "there is no request for `good.made` in `audit.invariants[0].equals` of"),
+    ('of = "create"', 'of = "make"', "there is no request `make` for `audit.written.of` of"),
+    ('of = "create"', "", "a mix needs `audit.written.of` of"),
+    ('of = "create"', 'of = "remove"', "`audit.written.of` names what `create` keeps, in"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("right", "wrong", "said"), MISTAKES)
+def test_a_mistake_is_told(right: str, wrong: str, said: str, tmp_path: Path) -> None:
+    """Each is one sentence with the file and its line."""
+    assert right in DAY
+    with pytest.raises(LabError) as error:
+        day_at(tmp_path, DAY.replace(right, wrong, 1))
+    assert said in error.value.message and "day.toml`, line " in error.value.message and error.value.hint
+
+
+TABLES = [
+    ('sql = "SELECT person, email FROM people LIMIT $people"', "", "`data.people` is unclear in"),
+    ("LIMIT $people", "LIMIT $persons", "unknown `$persons` in `data.people.sql` of"),
+    ('for_each = "people"', 'for_each = "persons"', "there is no table `persons` for `data.sessions.for_each` of"),
+    ('keep = { token = "token" }', "", "`data.sessions.keep` is missing in"),
+    ('path = "/login"', 'path = "login"', "`data.sessions.request.path` is `login` in"),
+    ("[data.people]", "[data.People]", "`People` is not a valid name for a table of"),
+]
+
+
+@pytest.mark.parametrize(("right", "wrong", "said"), TABLES)
+def test_a_mistake_in_a_table_is_told(right: str, wrong: str, said: str, tmp_path: Path) -> None:
+    """A table has a statement, or asks the server for each row of one that has."""
+    assert right in CONTRACT
+    with pytest.raises(LabError) as error:
+        contract_at(tmp_path, CONTRACT.replace(right, wrong, 1))
+    assert said in error.value.message and "contract.toml`" in error.value.message
+
+
+def test_one_request_may_be_written_without_an_audit(tmp_path: Path) -> None:
+    """Nothing is then held in the database, and what it needs is not declared."""
+    text = 'title = "A"\nwhy = "B."\n[request]\nmethod = "GET"\npath = "/"\n[expect]\nstatus = 200\n'
+    found = day_at(tmp_path, text)
+    assert found.first.needs is None and not found.audit.writes and not found.is_mix and found.first.name == "day"
