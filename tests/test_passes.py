@@ -70,16 +70,20 @@ def test_a_server_that_changed_is_due_with_all_its_stacks(known: Passes, servers
     assert tried(known, servers) == expected
 
 
-def test_another_contract_is_due_on_representatives(
+def test_another_contract_is_due_on_one_representative(
     known: Passes, servers: tuple[Server, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What judges all servers has changed: those that stand for others are tried whole, the others by night."""
-    for server in servers:
+    """What judges all servers has changed: of those that stand for others one is tried whole, the rest by night."""
+    payer, pinger = sorted(servers, key=lambda one: one.id)
+    built = replace(payer, build=(("make",),))
+    for server in (built, pinger):
         for stack in server.stacks:
             known.keep(stack)
     monkeypatch.setattr(passes, "judges", lambda _: "another")
-    (standing,) = representatives(servers)
-    assert tried(known, servers) == {standing.id: True}
+    standing = representatives([built, pinger])
+    assert tried(known, (built, pinger)) == {one.id: one.server is built for one in standing} and len(standing) == 2
+    skips = replace(built, skip={"ping": "it answers nothing"})
+    assert passes.foremost(representatives([skips, pinger])) == [pinger.stacks[0]]
 
 
 def test_each_language_and_build_tool_has_a_representative(servers: tuple[Server, ...]) -> None:

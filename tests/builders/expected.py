@@ -4,4 +4,6 @@ from __future__ import annotations
 
 from fairground.run import retry
 
-OF_THE_MACHINE = frozenset(["generator", "steadiness", "steady-median", "steady-cost", "warm-up"] + list(retry.OF_THE_MACHINE))
+OF_THE_MACHINE = frozenset(
+    ["generator", "send-lag", "unsent", "steadiness", "steady-median", "steady-cost", "warm-up", *retry.OF_THE_MACHINE]
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from fairground.judge import thresholds, validity
 from fairground.judge.validity import TrialFacts
 from fairground.model import (
     Cell,
@@ -16,6 +17,7 @@ from fairground.model import (
     Outcomes,
     Result,
     Second,
+    Severity,
     Topology,
 )
 
@@ -23,6 +25,7 @@ APART = CellSettings(pin=(("generator", (0,)), ("server", (1,)), ("database", (1
 OPEN = Cell("one:plain", "ping", Topology(), Load(model="open", rate_per_s=1e5, connections=10**9, window_s=10.0), APART)
 CLOSED = replace(OPEN, load=Load(connections=100, window_s=10.0))
 MILLION = 1_000_000
+STANDARD = thresholds.standard()
 HOST = HostUse(0.0, 0.5, 0.0, 0.0, {"TcpOutSegs": MILLION, "TcpRetransSegs": 0, "TcpExtListenOverflows": 0})
 DATABASE = DatabaseUse(1000, 0, 5000, 0, 0, 25, {}, 50, hygiene_samples=10_000)
 
@@ -72,3 +75,8 @@ def result(window: Outcomes | None = None, **fields: Any) -> Result:
 def facts(cell: Cell = OPEN, window: Outcomes | None = None, **fields: Any) -> TrialFacts:
     """Ten seconds, with these fields of the result."""
     return TrialFacts(10.0, cell, result(window, **fields), {}, None, None)
+
+
+def severities(id: str, made: TrialFacts) -> list[Severity]:
+    """What one check finds."""
+    return [finding.severity for finding in validity.findings(made, STANDARD) if finding.id == id]

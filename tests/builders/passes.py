@@ -55,6 +55,14 @@ def representatives(servers: Iterable[Server]) -> list[Stack]:
     return list(first.values())
 
 
+def foremost(standing: Iterable[Stack]) -> list[Stack]:
+    """The first representative of each contract that skips no workload and is built, so that it can be had wherever its tools are."""
+    first = dict[str, Stack]()
+    for stack in sorted(standing, key=lambda one: (bool(one.server.skip), not one.server.build)):
+        first.setdefault(stack.server.contract.id, stack)
+    return list(first.values())
+
+
 def _size(server: Server) -> tuple[bool, int]:
     """The order of servers: those of the standard contract first, then by their bytes."""
     return server.contract.id != STANDARD, sum(path.stat().st_size for path in build.sources(server.folder))
@@ -70,16 +78,16 @@ class Passes:
     def by_day(self, servers: Sequence[Server]) -> list[tuple[Stack, bool]]:
         """The stacks that `make test` tries, and whether each is to pass the whole contract or its quick cases.
 
-        A stack whose server has changed since it passed is due whole. Representatives are tried each time, and are due whole
-        where the contract has changed.
+        A stack whose server has changed since it passed is due whole. Representatives are tried each time. Where the contract
+        has changed, or the code that tries it, the first of them that asks for all of it is due whole.
         """
         standing, tried = representatives(servers), list[tuple[Stack, bool]]()
+        first = foremost(standing)
         for stack in (stack for server in servers for stack in server.stacks):
             now, known = pass_of(stack.server), self._known(stack)
-            if stack in standing:
-                tried.append((stack, now not in known))
-            elif now.server not in {one.server for one in known}:
-                tried.append((stack, True))
+            changed = now.server not in {one.server for one in known}
+            if changed or stack in standing:
+                tried.append((stack, changed or (stack in first and now not in known)))
         return tried
 
     def note(self, stack: Stack) -> None:

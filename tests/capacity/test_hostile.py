@@ -120,7 +120,7 @@ def test_what_comes_for_ever_had_time(monkeypatch: pytest.MonkeyPatch, played: P
     """Whatever part of an answer still comes when the time is over is named, with what came of it."""
     monkeypatch.setattr(wire, "MOST_BODY_BYTES", 1 << 40)
     with playing(played) as asked, pytest.raises(NoAnswer) as caught:
-        behaviour.examine(replace(asked, patience_s=0.3))
+        behaviour.examine(replace(asked, patience_s=1.0))
     said = caught.value.message
     assert f"its {part} " in said and " bytes" in said and "no time was left" not in said and "no answer in time" not in said
 

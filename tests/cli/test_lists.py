@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from builders.stored import written
-from cli.command import ROOT, Run, document, stored
+from cli.command import PLAIN, ROOT, Run, document, stored
 from fairground import records
 from fairground.lab.places import Places
 from fairground.model import Ending
@@ -43,6 +46,19 @@ def test_list_of_workloads(fairground: Run) -> None:
     assert all(set(row) == {"id", "title", "contract", "why", "request"} for row in rows)
     lines = fairground("list", "workloads").stdout.splitlines()
     assert [line.split()[0] for line in lines] == ids
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)], ids=["lines", "document"])
+def test_a_reader_that_has_seen_enough_is_no_bad_answer(more: tuple[str, ...]) -> None:
+    """`list | head` ends with exit code 0 and without a complaint: 1 says that a measured answer is bad."""
+    reads, writes = os.pipe()
+    os.close(reads)
+    words = [sys.executable, "-m", "fairground", "list", "workloads", *more]
+    try:
+        done = subprocess.run(words, env={**os.environ, **PLAIN}, stdout=writes, stderr=subprocess.PIPE, text=True)
+    finally:
+        os.close(writes)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_list_of_suites(fairground: Run) -> None:

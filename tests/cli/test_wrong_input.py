@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.command import ONE, RUN, Done, Run
+from cli.command import ONE, RUN, Run
 from fairground.model import StorageError
 from fairground.records import journal
 
@@ -290,138 +290,6 @@ def test_bad_warmup(lab: Run, text: str) -> None:
     problem = f"`--warmup {text}` should be least and most seconds"
     wanted = f"error: {problem}\n\nhint: for instance --warmup 2,20, or --warmup 2 for both\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", wanted)
-
-
-def refused(done: Done, message: str | None, hint: str | None) -> None:
-    """It ended with exit code 2, one sentence (None: one that quotes what was given) and the hint, if that is known."""
-    said = done.stderr.replace("\n\nhint: ", "\nhint: ").splitlines()
-    assert (done.returncode, done.stdout) == (2, "")
-    assert said[0] == f"error: {message}" if message else said[0].startswith("error: `")
-    if hint is not None:
-        assert said[1:] == [f"hint: {hint}"]
-
-
-COMPARE = ("compare", "--servers", "servers")
-TWO = (*COMPARE, "alder-one:plain", "alder-one:fancy")
-
-
-@pytest.mark.parametrize(
-    ("words", "message", "hint"),
-    [
-        (
-            (*COMPARE, "alder-one:plain"),
-            "name two stacks, or one stack and `--revisions`",
-            "./fairground compare SERVER:ONE SERVER:TWO",
-        ),
-        ((*COMPARE, "alder-one:plain", "alder-two"), "there is no stack `alder-two`", None),
-        (
-            (*COMPARE, "alder-one", "alder-one:fancy"),
-            "`alder-one` has 2 stacks",
-            "name one: alder-one:plain, alder-one:fancy",
-        ),
-        (
-            (*COMPARE, "alder-one:plain", "--revisions", "main"),
-            "`--revisions main` should be two revisions",
-            "for instance --revisions main,.",
-        ),
-        (
-            (*COMPARE, "alder-one:plain", "--revisions", "main,main"),
-            "`--revisions main,main` names one revision twice",
-            "for instance --revisions HEAD~1,HEAD",
-        ),
-        ((*TWO, "-w", "pong"), "there is no workload `pong`", None),
-        ((*TWO, "--budget", "soon"), "`--budget soon` should be a time", "for instance --budget 90s, --budget 5m or --budget 1h"),
-        ((*TWO, "--turn", "0"), "`--turn 0.0` should be more than 0", None),
-        ((*TWO, "--pin", "server"), "`--pin server` should be a role and its cores", "for instance --pin server=0"),
-        ((*TWO, "--pin", "server=9999"), "`server` is to run on core 9999, which the lab may not use here", None),
-        (
-            (*TWO, "--pin", "database=0", "--database", "postgresql://127.0.0.1/x"),
-            "a given database cannot be pinned to cores",
-            "pin it where it is started, or leave out `--database`",
-        ),
-        ((*TWO, "--fail-on", "worse"), None, None),
-        (
-            (*COMPARE, "--resume", "latest", "--results", "none"),
-            "there is no comparison in `none`",
-            "`./fairground list runs` shows what there is",
-        ),
-        ((*TWO, "--resume", "latest"), "`A` cannot be combined with `--resume`", "leave it out"),
-    ],
-)
-def test_wrong_input_of_compare(lab: Run, words: tuple[str, ...], message: str | None, hint: str | None) -> None:
-    """Wrong input of `compare` ends before anything is built or started."""
-    refused(lab(*words), message, hint)
-
-
-CAPACITY = ("capacity", "--servers", "servers")
-HERE, HTTPS = "http://127.0.0.1:9/", "https://127.0.0.1:9/"
-
-
-@pytest.mark.parametrize(
-    ("words", "message", "hint"),
-    [
-        (CAPACITY, "name at least one `--stack`", "./fairground capacity --stack SERVER:VARIANT"),
-        ((*CAPACITY, "-s", "alder-on"), "there is no stack `alder-on`", None),
-        ((*CAPACITY, "-s", "alder-one", "-w", "pong"), "there is no workload `pong`", None),
-        ((*CAPACITY, "-s", "alder-one", "--slo", "p99<50"), "`p99<50` in `--slo` has no unit", None),
-        (
-            (*CAPACITY, "-s", "alder-one", "--budget", "soon"),
-            "`--budget soon` should be a time",
-            "for instance --budget 90s, --budget 5m or --budget 1h",
-        ),
-        (
-            (*CAPACITY, "-s", "alder-one", "--budget", "90s"),
-            "`--budget 90s` leaves 45 s for each of 2 cells, and one needs 60",
-            "--budget 2m",
-        ),
-        ((*CAPACITY, "-s", "alder-one", "--width", "0"), "`--width 0.0` should be more than 0", None),
-        ((*CAPACITY, "-s", "alder-one", "--pool-wait-ms", "-1"), "`--pool-wait-ms -1` should be 0 or more", None),
-        ((*CAPACITY, "-s", "alder-one", "--resume", "latest"), None, "leave it out"),
-        (("try",), "the URL of the service is missing", None),
-        (("try", "--", "./my-server"), "the URL of the service is missing", None),
-        (("try", HERE, "--url", HERE), "two URLs are given", "leave out `--url`, or give a command after `--`"),
-        (("try", HERE, "./my-server"), "`./my-server` follows the URL", None),
-        (("try", "ftp://127.0.0.1/"), "`ftp://127.0.0.1/` is not an http or https URL", "for instance http://127.0.0.1:3000/"),
-        (
-            ("try", HERE, "--insecure"),
-            f"`--insecure` is for https, and `{HERE}` is plain HTTP",
-            "leave it out, or ask https://127.0.0.1:9",
-        ),
-        (("try", HTTPS, "--insecure", "--ca", "x.pem"), "`--ca` and `--insecure` are given", "leave one of them out"),
-        (("try", HTTPS, "--ca", "/dev/null"), None, "--ca FILE, with certificates in PEM"),
-        (
-            ("try", HTTPS, "--ca", "/no/such"),
-            "`/no/such` holds no certificates that can be read (No such file or directory)",
-            "--ca FILE, with certificates in PEM",
-        ),
-        (("try", "http://127.0.0.1:x/"), None, "for instance http://127.0.0.1:3000/"),
-        (
-            ("try", "http://me:secret@127.0.0.1/"),
-            "a name and password in a URL are not sent",
-            "--header @FILE, with `Authorization: …` in the file",
-        ),
-        (("try", "http://127.0.0.1/ä"), "`/ä` should be percent-encoded", None),
-        (
-            ("try", "http://192.0.2.1/"),
-            "`192.0.2.1` is not this machine, and load against other people's machines is an attack",
-            "if it is yours: --i-own-this-host",
-        ),
-        (("try", HERE, "--body", "x"), "a GET has no body", "add --method POST"),
-        (("try", HERE, "--method", "G T"), "`--method G T` is not a method", None),
-        (("try", HERE, "--method", "POST", "--body", "@absent"), None, "a text file in UTF-8"),
-        (("try", HERE, "-H", "nonsense"), "`--header (hidden)` should be a name and a value", None),
-        (
-            ("try", HERE, "-H", "Connection: close"),
-            "`--header Connection` cannot be given: the lab frames its requests itself",
-            None,
-        ),
-        (("try", HERE, "--slo", "fast"), "`fast` in `--slo` is not an objective", None),
-        (("try", HERE, "--window", "0"), "`--window 0` should be more than 0", None),
-    ],
-)
-def test_wrong_input_of_load(lab: Run, words: tuple[str, ...], message: str | None, hint: str | None) -> None:
-    """Wrong input of `capacity` and `try` ends before anything is started, sent or written."""
-    refused(lab(*words), message, hint)
 
 
 def test_a_broken_manifest_stops_everything(lab: Run, tmp_path: Path) -> None:

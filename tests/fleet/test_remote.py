@@ -70,7 +70,7 @@ def plan(at: tuple[str, int], **more: Any) -> dict[str, object]:
 def test_a_load_from_there(there: There, responder: tuple[str, int], tmp_path: Path) -> None:
     """Its events, its result and what it used are those of an engine here; who used it is told."""
     with remote.generator_on(there.client, there.member) as far:
-        assert far.front == "127.0.0.1" and abs(far.distance.ahead_s) < 1
+        assert far.front == "127.0.0.1" and abs(far.distance.ahead_s) <= far.distance.round_trip_s
         session = engine.EngineSession(far.start(tmp_path), plan(responder))
         meter, said = session.meter(), []
         meter.start()
@@ -83,7 +83,9 @@ def test_a_load_from_there(there: There, responder: tuple[str, int], tmp_path: P
         stopped = session.stop()
     assert {"window", "drain", "end"} <= set(said) and session.child is None
     assert found.completed_ok > 100 and found.window.ok == found.window.total
-    assert found.started_unix_us is not None and began - 1 < found.started_unix_us / 1e6 < time.time()
+    assert found.started_unix_us is not None
+    apart_s = far.distance.round_trip_s
+    assert began - apart_s <= found.started_unix_us / 1e6 <= time.time() + apart_s
     assert use.host == "rack-2" and use.cpu_us is not None and use.cpu_us > 0 and isinstance(instant["rack-2"], Moment)
     assert stopped.exit_code == 0 and engine.parse(json.loads((tmp_path / "engine.json").read_text()), ()).completed_ok > 100
 
@@ -100,7 +102,8 @@ def test_turns_from_there(there: There, responder: tuple[str, int], tmp_path: Pa
             assert event is not None
             counted.append(event["ok"])
             session.go()
-            time.sleep(0.1)
+            while (event := session.event()) is not None and event["event"] != "second":
+                pass
             session.hold()
         session.stop()
     assert counted[0] == 0 and counted[1] > 10 and counted[2] > counted[1] + 10

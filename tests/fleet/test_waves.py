@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,18 +12,19 @@ from typing import Any
 import numpy
 import pytest
 
+from builders.paths import ROOT
 from builders.trials import trial
 from fairground import records
 from fairground.fleet import cluster
 from fairground.fleet.cluster import Done
 from fairground.fleet.order import Order, OrderAnswer, OrderWork
 from fairground.inputs import manifest
-from fairground.lab import hosts
+from fairground.lab import hosts, setup
 from fairground.lab.events import Began, Event, Planned, Said
 from fairground.lab.hosts import Fleet
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
-from fairground.model import Plan, PlanSlot, Run, Trial
+from fairground.model import LabError, Plan, PlanSlot, Run, Trial
 from fairground.run.plan import plan_seconds
 from fleet.made import MACHINE, member, plan
 
@@ -140,3 +142,19 @@ def test_several_hosts_have_a_longer_plan() -> None:
     suite = replace(manifest.load_suite(places.suites / "demo.toml"), blocks=0, budget_s=1800.0)
     alone, three = (hosts.dry_run(suite, Inputs(places), count).blocks for count in (1, 3))
     assert three > alone
+
+
+@pytest.mark.parametrize(("there", "refused"), [(None, False), ("another", True)])
+def test_a_host_with_another_contract_is_refused(there: str | None, refused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host uses its own copy, so it must be the lab's to the letter: nothing is measured with another one."""
+    places = Places.of({}, ROOT / "tests" / "zoo")
+    chosen = manifest.find_stack(places.load_servers(), "healthy")
+    own = setup.contract_versions(chosen)
+    versions = own if there is None else {name: there for name in own}
+    answers = [OrderAnswer(name, MACHINE, versions).to_json() for name in "ab"]
+    monkeypatch.setattr(cluster, "send", lambda *_: None)
+    monkeypatch.setattr(cluster, "ready", lambda *_: answers)
+    with (
+        pytest.raises(LabError, match="host `a` has another copy of a contract: contract seeds was") if refused else nullcontext()
+    ):
+        list(hosts._ready(TWO, plan(1), chosen))

@@ -59,6 +59,7 @@ def test_it_stands_back(keeper: Keeper) -> None:
         with keep_awake(keeper, ENGINE):
             (pid,) = spinners(keeper)
             meters = [RoleMeter(child) for child in busy]
+            assert eventually(lambda: all(meter.cpu_ns() > 0.05e9 for meter in meters), 60)
             before = sum(meter.cpu_ns() for meter in meters), run_ns(pid)
             assert eventually(lambda: sum(meter.cpu_ns() for meter in meters) > before[0] + 0.5e9, 60)
             after = sum(meter.cpu_ns() for meter in meters), run_ns(pid)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from builders.facts import CLOSED, DATABASE, HOST, MILLION, OPEN, facts, latency, outcomes, second
+from builders.facts import CLOSED, DATABASE, HOST, MILLION, OPEN, STANDARD, facts, latency, outcomes, second, severities
 from fairground.judge import thresholds, validity
 from fairground.judge.thresholds import CheckBounds, WarnVoid
 from fairground.judge.validity import TrialFacts, ValidityCheck
@@ -25,7 +25,6 @@ from fairground.model import (
     Severity,
 )
 
-STANDARD = thresholds.standard()
 CHECKS = {check.id: check for check in validity.CHECKS}
 
 
@@ -118,11 +117,6 @@ READS: Mapping[str, Callable[[float], Callable[[Cell], TrialFacts]]] = {
     "temp-files": lambda v: database(temp_files=round(v)),
 }
 """Check → facts that make it read a value."""
-
-
-def severities(id: str, made: TrialFacts) -> list[Severity]:
-    """What one check finds."""
-    return [finding.severity for finding in validity.findings(made, STANDARD) if finding.id == id]
 
 
 def step(check: ValidityCheck) -> float:
@@ -232,44 +226,6 @@ def test_connections_that_the_server_refused_are_not_the_generators(reason: str,
     assert severities("generator-errors", facts(CLOSED, outcomes(connect=5000), samples=samples)) == found
 
 
-@pytest.mark.parametrize(
-    ("count", "mean_us", "max_us", "found"),
-    [
-        (1_000_000, 1000.0, 1, []),
-        (1_000_000, 1100.0, 1, [Severity.VOID]),
-        (900_000, 1000.0, 1, [Severity.VOID]),
-        (960_000, 1000.0, 1, [Severity.WARN]),
-        (900_000, 1000.0, 800_000, []),
-        (900_000, 1000.0, 600_000, [Severity.WARN]),
-    ],
-)
-def test_littles_law(count: int, mean_us: float, max_us: int, found: list[Severity]) -> None:
-    """100 connections in 10 s have 1,000 s of latency between them, but for what the longest request does at the ends."""
-    assert severities("little", facts(CLOSED, latency_all=latency(count=count, mean_us=mean_us, max_us=max_us))) == found
-
-
-@pytest.mark.parametrize(
-    ("mean_us", "found"), [(500, [Severity.VOID]), (1000, []), (7000, []), (16_000, []), (19_000, [Severity.VOID])]
-)
-def test_littles_law_of_pipelined_requests(mean_us: float, found: list[Severity]) -> None:
-    """Of sixteen requests at once one at least is under way and all at most, so that latencies add up to something in between."""
-    seen = facts(CLOSED, latency_all=latency(count=MILLION, mean_us=mean_us, max_us=20_000))
-    assert seen.result is not None
-    assert severities("little", replace(seen, result=replace(seen.result, pipeline=16))) == found
-
-
-def test_littles_law_counts_pauses() -> None:
-    """With pauses of 4 ms after answers of 1 ms, 200,000 answers fill 100 connections for 10 s; as many as without pauses do not."""
-    pausing = replace(CLOSED, load=replace(CLOSED.load, think_ms=4.0))
-    for count, found in ((200_000, []), (1_000_000, [Severity.VOID]), (170_000, [Severity.VOID])):
-        assert severities("little", facts(pausing, latency_all=latency(count=count, mean_us=1000, max_us=1))) == found
-    (said,) = (
-        one for one in validity.findings(facts(pausing, latency_all=latency(count=1_000_000, mean_us=1000)), STANDARD)
-        if one.id == "little"
-    )  # fmt: skip
-    assert "the latencies and pauses add up to +400.0% of that" in said.sentence
-
-
 @pytest.mark.parametrize(("overflows", "connect_us", "said"), [(40, 1_010_000, False), (0, 1_010_000, True), (40, 900, True)])
 def test_a_short_listen_queue_is_no_fault_of_the_generator(overflows: int, connect_us: int, said: bool) -> None:
     """Connections that wait for a place in it have no latency meanwhile, so that Little's law lacks their time."""
@@ -286,44 +242,6 @@ def test_a_stall_of_the_server_is_no_late_generator() -> None:
     stall_us = round(2e6 * connections / rate_per_s) + 60_000
     for own_us, capped in ((0, True), (stall_us, False)):
         assert facts(OPEN, gaps=(Gap(0, stall_us, own_us),)).capped is capped
-
-
-def test_littles_law_asks_nothing_of_stages() -> None:
-    """Where connections come and go, their number at a moment is not known, and latencies that add up to less are no fault."""
-    ramp = replace(CLOSED, load=replace(CLOSED.load, stages=((10.0, 5),)))
-    few = latency(count=170_000, mean_us=1000, max_us=1)
-    assert severities("little", facts(CLOSED, latency_all=few)) == [Severity.VOID]
-    assert severities("little", facts(ramp, latency_all=few)) == []
-
-
-def test_a_request_from_before_the_window_may_hold_a_connection_in_it() -> None:
-    """Connections that wait for what was asked before the window are no fault of the counting; the seconds show them, and it is said."""
-    lacking = facts(CLOSED, latency_all=latency(count=670_000, mean_us=1000, max_us=5000))
-    assert severities("little", lacking) == [Severity.VOID]
-    shown = facts(CLOSED, latency_all=latency(count=670_000, mean_us=1000, max_us=5000), seconds=(second(max_us=7_000_000),))
-    assert severities("little", shown) == []
-    (said,) = (one for one in validity.findings(shown, STANDARD) if one.id == "starved")
-    assert said.severity is Severity.WARN
-    assert "held 33% of the connections' time in it, the longest was 7.0 s old" in said.sentence
-    assert severities("starved", lacking) == []
-    surplus = facts(CLOSED, latency_all=latency(count=1_330_000, mean_us=1000, max_us=5000), seconds=(second(max_us=7_000_000),))
-    assert severities("little", surplus) == [Severity.VOID], "what began before the window adds nothing to its latencies"
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"cell": OPEN},
-        {"cell": replace(CLOSED, load=replace(CLOSED.load, generator="wrk"))},
-        {"window": outcomes(connect=1)},
-        {"window": outcomes(in_flight=1)},
-    ],
-)
-def test_littles_law_is_not_asked_of_pauses(changed: dict[str, Any]) -> None:
-    """Schedules, tools that think between requests, and connections that could not be opened leave gaps that are no fault."""
-    made = facts(**({"cell": CLOSED, "latency_all": latency(count=1)} | changed))
-    assert severities("little", made) == []
-    assert "little" not in (validity.unmade(made, STANDARD)[0].evidence["checks"] or "")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,9 @@ from typing import Any, cast
 
 import pytest
 
+from builders.testbed import start_nothing
 from fairground import records
+from fairground.host import machine
 from fairground.lab import run as runs
 from fairground.lab.events import Absent, Began, Building, Built, Event, Planned, Reported, Said, TrialDone, Within
 from fairground.lab.places import Places
@@ -97,6 +99,18 @@ def test_a_run_tells_what_it_does(inputs: Inputs) -> None:
     assert set(told[3:-1]) == {Progress, TrialDone} and told[-1] is Reported
     end = heard[-1]
     assert isinstance(end, Reported) and end.path.exists() and end.run.finished
+
+
+def test_a_contract_that_changed_is_another_one(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that was begun with another copy of its contract does not go on, and says so in a sentence. Nothing is measured."""
+    start_nothing(monkeypatch)
+    folder = records.create_run(
+        inputs.places.results, runs.dry_run(SUITE, inputs), started_unix_s=0.0, machine=machine.fingerprint(False),
+        versions={"fairground": "1", "PostgreSQL": "18.1", "contract seeds": "another"},
+        database_settings={}, stacks={}, workloads={},
+    )  # fmt: skip
+    with pytest.raises(LabError, match="was begun with other versions: contract seeds was `another` and is `[0-9a-f]{16}`$"):
+        list(runs.resume_run(folder, inputs))
 
 
 @pytest.mark.live

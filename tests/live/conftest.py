@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import planted
-from builders import networks
+from builders import networks, quiet
 from builders.benches import bench_on
 from builders.contracts import SEEDS
 from builders.fleet import Fleet
@@ -43,7 +43,7 @@ def durable(keeper: Keeper, cache: Path) -> Iterator[Database]:
 @pytest.fixture
 def fleet(cache: Path, tmp_path: Path) -> Iterator[Fleet]:
     """No process yet."""
-    found = Fleet({**os.environ, "FAIRGROUND_CACHE": str(cache), "CI": "1", "PYTHONPATH": str(ROOT / "src")}, tmp_path)
+    found = Fleet({**os.environ, "FAIRGROUND_CACHE": str(cache), "CI": "1", "PYTHONPATH": quiet.PATH}, tmp_path)
     yield found
     found.end()
 

@@ -118,7 +118,7 @@ def test_interrupted_run_is_resumed(environment: Mapping[str, str], tmp_path: Pa
     process = lab(environment, "run", "--servers", str(ZOO), "-s", "healthy", *four, *BRIEF, "--results", str(tmp_path))
     until(lambda: len(finished(tmp_path)) >= 2 or process.poll() is not None)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
     kept = finished(tmp_path)
     again = lab(environment, "run", "--servers", str(ZOO), "--resume", "latest", "--results", str(tmp_path))
@@ -150,7 +150,7 @@ def test_run_with_a_budget_holds_controls_and_ends_after_a_whole_block(environme
     assert "The anchor, measured twice" in out or "hold the anchor and its controls" in out
     assert all((run.folder / trial_page(trial)).exists() for trial in run.everything)
     again = lab(environment, "run", "--servers", str(ZOO), "--resume", "latest", "--results", str(tmp_path))
-    _, err = again.communicate(timeout=60)
+    _, err = again.communicate(timeout=300)
     assert again.returncode == 0, err
     assert records.load_run(run.folder).everything == run.everything
 

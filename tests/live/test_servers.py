@@ -73,7 +73,7 @@ def by_id(stack: Stack | bool) -> str:
 @pytest.mark.live
 @pytest.mark.parametrize(("stack", "whole"), PASSES.by_day(SERVERS), ids=by_id)
 def test_stack_fulfils_the_contract(stack: Stack, whole: bool, bench: Bench, builds: Path, tmp_path: Path) -> None:
-    """Of one server for each language the quick cases pass, of one that has changed since it passed the others, too."""
+    """Of one server for each language the quick cases pass, of one that has changed since it passed, and of one for all, the others too."""
     wrong = checked(stack, bench, builds, tmp_path, cases_of(stack, whole))
     assert not wrong, "\n".join(wrong)
     if whole:

@@ -14,7 +14,7 @@ from fairground.inputs import contracts, manifest, workload_files
 from fairground.lab import compare
 from fairground.lab.capacity import capacity_cells
 from fairground.lab.places import Places
-from fairground.model import CellSettings, LabError, Load, Stack, Suite, SuiteGroup, Workload
+from fairground.model import CellSettings, LabError, Load, Plan, Stack, Suite, SuiteGroup, Workload
 from fairground.run import naming, plan
 
 MANIFEST = """
@@ -45,11 +45,15 @@ def stack(places: Places, name: str) -> Stack:
     return next(one for server in places.load_servers() for one in server.stacks if server.id == name)
 
 
+def planned(places: Places, stacks: tuple[str, ...], names: tuple[str, ...], contract: str | None = None) -> Plan:
+    """The plan of a run that names these."""
+    group = SuiteGroup(stacks, names, (Load(),), CellSettings(), contract=contract)
+    return plan.of_suite(Suite("s", "s", "", 1, 1, (group,)), places.load_servers(), places.workloads(), "c")
+
+
 def cells(places: Places, stacks: tuple[str, ...], names: tuple[str, ...], contract: str | None = None) -> set[tuple[str, str]]:
     """Stack and workload of each cell that a run would have."""
-    group = SuiteGroup(stacks, names, (Load(),), CellSettings(), contract=contract)
-    planned = plan.of_suite(Suite("s", "s", "", 1, 1, (group,)), places.load_servers(), places.workloads(), "c")
-    return {(slot.cell.stack.partition(":")[0], slot.cell.workload) for slot in planned.slots}
+    return {(slot.cell.stack.partition(":")[0], slot.cell.workload) for slot in planned(places, stacks, names, contract).slots}
 
 
 def test_a_bare_name_is_of_the_stacks_contract(places: Places) -> None:
@@ -67,6 +71,17 @@ def test_all_are_those_of_the_contract(places: Places) -> None:
     assert cells(places, ("all",), ("all",), "orchard") == both
     everything = cells(places, ("picker", "usual"), ("all",))
     assert both < everything and {name for _, name in everything - both} == set(WORKLOADS)
+
+
+def test_pairs_of_two_contracts_are_told_in_one_line(places: Places) -> None:
+    """A stack and a workload that are named, and belong to two contracts, are left out with a word; `all` means those of each."""
+    both = ("picker", "usual")
+    assert cells(places, both, ("trees", "ping", "tx")) == {("picker", "orchard/trees"), ("usual", "ping"), ("usual", "tx")}
+    (told,) = planned(places, both, ("trees", "ping", "tx")).skipped.items()
+    assert told == (
+        "pairs of two contracts: usual:plain orchard/trees and 2 more", "a stack is asked the workloads of its own contract"
+    )  # fmt: skip
+    assert not planned(places, both, ("all",)).skipped and not planned(places, ("usual",), ("ping",)).skipped
 
 
 def test_a_name_stands_before_that_of_a_contract(places: Places) -> None:

@@ -399,3 +399,14 @@ def test_without_cgroups_the_slowed_control_is_left_out_and_said() -> None:
 def test_a_stream_of_requests_can_be_named() -> None:
     """One seed for the requests of every block, whatever the seed of the order."""
     assert {slot.seed for slot in planned(compared(2, 3, stream=99)).slots} == {99}
+
+
+@pytest.mark.parametrize("anchor", ["s0:v1", "s1:v1"])
+def test_a_server_of_one_port_has_no_copy_beside_it(anchor: str) -> None:
+    """Where the anchor listens at its own port whatever it is told, the plan has no controls and says why; a rival's port is no matter."""
+    fixed = replace(server("s0"), port=8080)
+    part = PlanPart((fixed.stacks[0], *stacks(2)[1:]), workloads(1), (Load(),), (Topology(),), CellSettings())
+    built = plan.build(Suite("", "t", "", 3, 1, (), anchor=anchor), (part,), "c")
+    alone = anchor == "s0:v1"
+    assert {slot.control for slot in built.slots} == ({None} if alone else {None, *Control})
+    assert [name for name, why in built.skipped.items() if "port 8080" in why] == (["controls of s0:v1"] if alone else [])

@@ -55,6 +55,8 @@ impl Seconds {
 #[derive(Default)]
 pub struct WindowTimes {
     pub start: Reading,
+    /// Where a schedule says what is due: the machine's time at the start. It counts from there, however late a thread looks.
+    pub scheduled_at_ns: Option<u64>,
     /// It was begun while the load stood still: it begins with the next `go`.
     pub waits: bool,
     pub go_ns: Option<u64>,
@@ -73,9 +75,14 @@ impl WindowTimes {
             .map(|report| report.window_start.zip(report.window_end))
             .collect();
         let marks = marks?;
-        let start_ns = marks.iter().map(|(start, _)| start.at_ns).min()?;
+        let seen = marks
+            .iter()
+            .map(|(start, _)| (start.at_ns, start.active_ns));
+        let (start_ns, first_ns) = match self.scheduled_at_ns {
+            Some(at_ns) => (at_ns, self.start.active_ns),
+            None => seen.min()?,
+        };
         let began_ns = self.go_ns.unwrap_or(start_ns);
-        let first_ns = marks.iter().map(|(start, _)| start.active_ns).min()?;
         let last_ns = marks.iter().map(|(_, end)| end.active_ns).max()?;
         let (start, end) = marks
             .iter()
@@ -85,7 +92,6 @@ impl WindowTimes {
             start_unix_us: unix_us(began_ns),
             start_ns: began_ns,
             duration_us: last_ns.saturating_sub(first_ns) / 1000,
-            late_us: first_ns.saturating_sub(self.start.active_ns) / 1000,
             drains_us: self.drains_us.clone(),
             cpu_user_us: self.cpu_end_us.0 - self.cpu_start_us.0,
             cpu_system_us: self.cpu_end_us.1 - self.cpu_start_us.1,

@@ -46,8 +46,6 @@ pub struct Window {
     pub start_ns: u64,
     /// Active time: the time that the load stood still between turns is left out.
     pub duration_us: u64,
-    /// So much of the first step had passed when counting began: a thread enters the window a little after it is told to.
-    pub late_us: u64,
     /// The drains of turns: how far the schedule was from the window's start, and how long the drain lasted. Where there are steps.
     pub drains_us: Vec<(u64, u64)>,
     pub cpu_user_us: u64,
@@ -58,15 +56,15 @@ pub struct Window {
 }
 
 impl Window {
-    /// How much of the window had passed when its schedule was `schedule_us` old. Counting begins `late_us` into the schedule, and
-    /// each drain of a turn adds to what came before its place.
+    /// How much of the window had passed when its schedule was `schedule_us` old. Each drain of a turn adds to what came before its
+    /// place.
     pub fn active_us(&self, schedule_us: u64) -> u64 {
         let before = self
             .drains_us
             .iter()
             .filter(|(at_us, _)| *at_us < schedule_us);
         let drained_us: u64 = before.map(|(_, drain_us)| drain_us).sum();
-        (schedule_us.saturating_sub(self.late_us) + drained_us).min(self.duration_us)
+        (schedule_us + drained_us).min(self.duration_us)
     }
 }
 
@@ -81,7 +79,6 @@ mod tests {
             start_unix_us: 0,
             start_ns: 0,
             duration_us: 1000,
-            late_us: 10,
             drains_us: vec![(100, 7), (300, 20), (500, 50)],
             cpu_user_us: 0,
             cpu_system_us: 0,
@@ -89,6 +86,6 @@ mod tests {
             busiest_waited_us: None,
         };
         let ends = [100, 101, 300, 400, 600, 990].map(|at_us| window.active_us(at_us));
-        assert_eq!(ends, [90, 98, 297, 417, 667, 1000]);
+        assert_eq!(ends, [100, 108, 307, 427, 677, 1000]);
     }
 }

@@ -270,6 +270,7 @@ impl<'a> Controller<'a> {
         match phase {
             Phase::Window => {
                 self.window.start = self.orders.phase_start;
+                self.window.scheduled_at_ns = self.config.offered.is_some().then_some(now_ns);
                 self.window.waits = self.standing.all;
                 self.window.cpu_start_us = sys::process_cpu_us();
             }
@@ -279,7 +280,7 @@ impl<'a> Controller<'a> {
         let window_ns = seconds_ns(self.orders.window_s);
         self.deadline_ns = match (phase, &self.config.offered) {
             (Phase::Window, Some(_)) => self.window.start.schedule_ns + window_ns,
-            (Phase::Window, None) => self.window.start.active_ns + window_ns,
+            // Where no schedule decides, the window lasts as long as asked from when all threads count: `on_entered` says when.
             (Phase::Drain, _) => now_ns + self.config.load.timeout_ms * 1_000_000 + DRAIN_SLACK_NS,
             _ => FOREVER_NS,
         };
@@ -293,6 +294,10 @@ impl<'a> Controller<'a> {
         *count += 1;
         if *count < self.config.load.threads {
             return;
+        }
+        if phase == Phase::Window && self.orders.phase == phase && self.config.offered.is_none() {
+            let now_ns = self.orders.clocks.active.at(sys::now_ns());
+            self.deadline_ns = now_ns + seconds_ns(self.orders.window_s);
         }
         let unix_us = sys::unix_us();
         match phase {

@@ -128,6 +128,13 @@ fn compare(name: &str, script: &Script, finished: &Finished, tally: &Value) {
     } else {
         assert_eq!(unread, 0, "{name}: every request that was sent was read");
     }
+    // A request that comes in the midst of a stall may be answered just as the client gives it up: there it is given, and here late.
+    let late = |map: &BTreeMap<String, u64>| map.get("timeout").copied().unwrap_or(0);
+    let on_edge = late(&seen).saturating_sub(late(&done));
+    if (1..=2 * count("stalls")).contains(&on_edge) {
+        *done.entry("timeout".to_string()).or_default() += on_edge;
+        *done.entry("ok".to_string()).or_default() -= on_edge;
+    }
     seen.remove("unsent");
     seen.retain(|_, count| *count > 0);
     done.retain(|_, count| *count > 0);

@@ -151,7 +151,6 @@ fn golden_result() {
             start_unix_us: 1_789_000_003_000_000,
             start_ns: 7_000_000,
             duration_us: 2_000_123,
-            late_us: 9,
             drains_us: Vec::new(),
             cpu_user_us: 3001,
             cpu_system_us: 3002,
@@ -206,7 +205,6 @@ fn golden_result_with_steps() {
             start_unix_us: 1_789_000_003_000_000,
             start_ns: 7_000_000,
             duration_us: 3_250_000,
-            late_us: 13,
             drains_us: Vec::new(),
             cpu_user_us: 3003,
             cpu_system_us: 3004,
@@ -240,7 +238,6 @@ fn golden_result_of_turns() {
             start_unix_us: 1_789_000_003_000_000,
             start_ns: 7_000_000,
             duration_us: 3_420_011,
-            late_us: 0,
             drains_us: vec![
                 (500_000, 150_001),
                 (1_900_000, 60_002),

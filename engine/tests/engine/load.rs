@@ -257,8 +257,9 @@ fn open_loop_follows_its_schedule() {
     let start_us = finished.events[0]["unix_us"].as_u64().unwrap();
     let end_us = finished.number("/window/start_unix_us") + finished.number("/window/duration_us");
     let lasted_us = end_us - start_us;
+    // Never less than the plan has, and never more than there was time for, however late its end is seen.
     assert!(
-        due.abs_diff(lasted_us * 400 / 1_000_000) <= 2,
+        (100..=1 + lasted_us * 400 / 1_000_000).contains(&due),
         "{due} due in {lasted_us} µs"
     );
     assert_eq!(
@@ -284,8 +285,9 @@ fn open_loop_hides_no_queue() {
         finished.number("/window/latency/ok/max_us"),
         finished.number("/window/service/p50_us"),
     );
+    // The last of at most twelve that are sent was due within 60 ms: a slower machine only makes it later.
     assert!(
-        latency > 3 * service && service >= 20_000,
+        latency > 100_000 && service >= 20_000,
         "latency {latency}, service {service}"
     );
     assert!(finished.number("/window/send_lag/max_us") > 40_000);
@@ -316,11 +318,12 @@ fn tenths_are_told_where_something_is_to_go_wrong() {
 #[test]
 fn gaps_are_told() {
     let server = serve(|number, _| match number {
-        300 => Deed::Late(Duration::from_millis(150), good()),
+        number if number % 20 == 19 => Deed::Late(Duration::from_millis(150), good()),
         _ => Deed::Answer(good()),
     });
     let mut plan = plan(server.address);
     plan["load"]["connections"] = json!(1);
+    plan["load"]["window_s"] = json!(0.6);
     let finished = run(&plan);
     let window = &finished.result["window"];
     let gaps = window["gaps"]["longest"].as_array().unwrap();

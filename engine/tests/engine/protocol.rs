@@ -45,10 +45,10 @@ fn measure_sizes_the_window() {
     shape["load"]["window_s"] = json!(60);
     let finished = sized(&shape, 1.3);
     assert_eq!(finished.names().last(), Some(&"end"));
-    // A busy thread may begin the window late, which shortens it. That it was to have two seconds says how long it was asked to be.
     let seconds = finished.result["seconds"].as_array().unwrap();
     assert_eq!(seconds.len(), 2);
-    assert!(finished.number("/window/duration_us") < 30_000_000);
+    let window_us = finished.number("/window/duration_us");
+    assert!((1_300_000..30_000_000).contains(&window_us), "{window_us}");
 
     let load = shape["load"].as_object_mut().unwrap();
     load.remove("window_s");

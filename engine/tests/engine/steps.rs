@@ -98,7 +98,9 @@ fn a_step_too_far() {
         "{}",
         finished.result["window"]["steps"]
     );
-    assert!(number(1, "latency/ok/p50_us") > 2 * number(0, "latency/ok/p50_us"));
+    // Of the 600 that are due at most 255 are sent, the last of them 170 ms after its time: a slower machine only makes it later.
+    assert!(number(1, "latency/ok/max_us") > 100_000);
+    assert!(number(1, "latency/ok/p50_us") > number(0, "latency/ok/p50_us"));
     let offered = finished.result["window"]["steps"][1]["offered_per_s"]
         .as_f64()
         .unwrap();

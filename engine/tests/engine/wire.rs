@@ -4,6 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::support::started;
@@ -130,8 +131,11 @@ fn every_byte_arrives() {
 /// Who does not read slows down who sends: the wire holds a bounded part, and all of it arrives once it is read.
 #[test]
 fn a_slow_reader_is_waited_for() {
-    let sink = far(|mut stream| {
-        std::thread::sleep(Duration::from_millis(300));
+    let (reads, told) = std::sync::mpsc::channel();
+    let told = Arc::new(Mutex::new(told));
+    let sink = far(move |mut stream| {
+        let patience = Duration::from_secs(30);
+        told.lock().unwrap().recv_timeout(patience).unwrap();
         let mut found = Vec::new();
         stream.read_to_end(&mut found).unwrap();
         stream.write_all(&found.len().to_le_bytes()).unwrap();
@@ -150,6 +154,7 @@ fn a_slow_reader_is_waited_for() {
         sent < 256 * piece.len(),
         "the wire took in {sent} bytes that nobody read"
     );
+    reads.send(()).unwrap();
     stream.set_nonblocking(false).unwrap();
     stream.shutdown(Shutdown::Write).unwrap();
     let mut count = [0; 8];
@@ -187,7 +192,10 @@ fn resets_pass() {
         }
         match first[0] {
             b'r' => reset(stream),
-            _ => told.send(stream.read(&mut first)).unwrap(),
+            _ => {
+                stream.write_all(&first).unwrap();
+                told.send(stream.read(&mut first)).unwrap()
+            }
         }
     });
     let wire = Wire::to(server, 1000);
@@ -197,7 +205,7 @@ fn resets_pass() {
     assert_eq!(error.kind(), ErrorKind::ConnectionReset);
     let mut stream = wire.connect();
     stream.write_all(b"s").unwrap();
-    std::thread::sleep(Duration::from_millis(50));
+    stream.read_exact(&mut [0]).unwrap();
     reset(stream);
     let seen = heard.recv_timeout(Duration::from_secs(30)).unwrap();
     assert_eq!(seen.unwrap_err().kind(), ErrorKind::ConnectionReset);

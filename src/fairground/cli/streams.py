@@ -26,6 +26,10 @@ class Terminal(Console):
         for text, style, control in super().render(renderable, options):
             yield Segment(text if control else foreign.clean(text), style, control)
 
+    def on_broken_pipe(self) -> None:
+        """Leave it to whoever runs the verb: the base class would end it with exit code 1."""
+        raise BrokenPipeError
+
 
 talk = Terminal(stderr=True, force_interactive=None if "CI" not in os.environ else False)
 out = Terminal(width=None if sys.stdout.isatty() else 150)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -97,6 +99,16 @@ class Verbs(TyperGroup):
         """The command that the words name, loaded; a usage error when there is none."""
         name, listed, rest = super().resolve_command(ctx, args)
         return name, VERBS[name].load(name) if name is not None else listed, rest
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command. A reader that has seen enough, as `head` has, ends it with exit code 0: the parser would say 1."""
+        try:
+            found = super().invoke(ctx)
+            sys.stdout.flush()
+            return found
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise SystemExit(0) from None
 
 
 app = typer.Typer(

@@ -191,7 +191,7 @@ def resume(folder: Path, there: Fleet, inputs: Inputs, budget_s: float | None = 
                 name, why = next(iter(one.lacking.items()))
                 raise LabError(f"host `{one.host}` lacks `{name}`, which the run has: {why}", None, 3)
         versions = {name: text for name, text in _common(answers).items() if name in known.versions}
-        records.require_same(head, replace(head, versions=versions))
+        records.require_same(head, replace(head, versions={**head.versions, **versions}))
         assert answers[0].machine is not None
         _same_kind(f"run `{known.id}` was begun on another kind of machine", known.machine, answers[0].machine)
         with runs.resumable(folder):
@@ -228,6 +228,10 @@ def _ready(there: Fleet, planned: Plan, chosen: Sequence[Stack]) -> Generator[Ev
         if one.refusal is not None:
             raise one.refusal.error(one.host)
         yield from (Said(f"host {one.host}: {sentence}") for sentence in one.remarks)
+    own = setup.contract_versions(chosen)
+    for one in answers:
+        there_too = {name: one.versions.get(name) for name in own}
+        _refuse(f"host `{one.host}` has another copy of a contract", validity.changes(own, there_too))
     _alike(answers)
     return answers
 
@@ -265,7 +269,8 @@ def _same_kind(sentence: str, one: Any, other: Any) -> None:
 
 def _refuse(sentence: str, changes: Sequence[str]) -> None:
     if changes:
-        raise LabError(f"{sentence}: {', '.join(changes)}", "a run is of one kind of machine and one version of each program")
+        hint = "a run is of one kind of machine, and one version of each program and contract"
+        raise LabError(f"{sentence}: {', '.join(changes)}", hint)
 
 
 def _common(answers: Sequence[OrderAnswer]) -> dict[str, str]:

@@ -89,7 +89,7 @@ def prepare(
             builds,
             setup.stack_infos(stacks, builds),
             lacking,
-            own | setup.tool_versions(here) | hops | dict(there.versions),
+            own | setup.contract_versions(stacks) | setup.tool_versions(here) | hops | dict(there.versions),
             found.settings() if found is not None else {},
             machine.fingerprint(keeper.awake),
         )

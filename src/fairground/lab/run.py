@@ -75,7 +75,8 @@ def resume_run(folder: Path, inputs: Inputs, budget_s: float | None = None, sink
         cells = cells_of(known.plan)
         with prepare(inputs, cells, stacks, sink, known.machine.awake, len(cells)) as testbed:
             head = records.read_head(folder)
-            records.require_same(head, replace(head, versions=testbed.versions, stacks=testbed.stacks))
+            versions = {**head.versions, **testbed.versions}  # what is left may need less
+            records.require_same(head, replace(head, versions=versions, stacks=testbed.stacks))
             testbed.bench.keeper.guard(folder)
             with resumable(folder):
                 yield from _measure(known.plan, folder, stacks, places.workloads(), testbed)

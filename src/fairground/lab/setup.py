@@ -15,7 +15,7 @@ from pathlib import Path
 from fairground import generators, host, postgres
 from fairground.generators import Installed
 from fairground.host import Keeper, machine, seats
-from fairground.host.build import BuiltServer, Unavailable
+from fairground.host.build import BuiltServer, Unavailable, sources_hash
 from fairground.host.machine import MachineCheck
 from fairground.inputs import numbers
 from fairground.lab.places import Places
@@ -35,6 +35,9 @@ from fairground.model import (
 )
 from fairground.model.fault import DATABASE_FAULTS
 from fairground.postgres import Database, packages
+
+DIGEST_CHARACTERS = 16
+"""So much of a digest is shown: enough to tell two copies apart."""
 
 AWAKE = "FAIRGROUND_AWAKE"
 THREADS_PER_CORE = 8
@@ -192,6 +195,12 @@ def versions_with(places: Places, databases: Mapping[str, str]) -> dict[str, str
     engine = subprocess.run([str(places.engine), "--version"], capture_output=True, text=True, check=True).stdout.strip()
     own = {"Python": sys.version.split()[0], "psycopg": version("psycopg")}
     return {"fairground": lab_version(), "engine": engine, **databases, **own}
+
+
+def contract_versions(stacks: Iterable[Stack]) -> dict[str, str]:
+    """The digest of each contract of these stacks, as a version: one that changed is another one."""
+    found = {stack.server.contract.id: stack.server.contract for stack in stacks}
+    return {f"contract {one.id}": sources_hash(one.folder)[:DIGEST_CHARACTERS] for one in found.values()}
 
 
 def tools(places: Places, names: Iterable[str]) -> dict[str, Installed | None]:

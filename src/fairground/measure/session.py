@@ -306,7 +306,5 @@ def _require_ports(arms: Sequence[Arm]) -> None:
             continue
         if port in taken:
             sentence = f"`{taken[port].label}` and `{arm.label}` listen at port {port} whatever they are told"
-            raise LabError(
-                f"{sentence}, so that they cannot be up at once", "measure each in a run of its own, with --no-controls"
-            )
+            raise LabError(f"{sentence}, so that they cannot be up at once", "measure each in a run of its own")
         taken[port] = arm

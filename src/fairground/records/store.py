@@ -126,7 +126,8 @@ def require_same(before: Head[Any], now: Head[Any]) -> None:
     )
     for words, was, is_now in pairs:
         if changes := validity.changes(was, is_now):
-            hint = "begin anew, or restore what was there: a record is of one machine and one version of each program"
+            one = "a record is of one machine, and one version of each program and contract"
+            hint = f"begin anew, or restore what was there: {one}"
             raise LabError(f"`{before.id}` was begun {words}: {', '.join(changes)}", hint)
     if names := thresholds.changes_of(before.thresholds, now.thresholds):
         raise LabError(

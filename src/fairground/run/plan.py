@@ -207,6 +207,7 @@ def williams(count: int) -> list[list[int]]:
 def _join(suite: Suite, parts: Sequence[PlanPart], command: str, unavailable: Mapping[str, str]) -> Plan:
     skipped: dict[str, str] = {}
     heats: dict[HeatKey, Heat] = {}
+    crossed = list[str]()
     for whole in parts:
         names = [f"generator {load.generator}" for load in whole.loads] + [f"topology {one.id}" for one in whole.topologies]
         names.append(f"PostgreSQL {whole.settings.postgres_version}")
@@ -223,11 +224,14 @@ def _join(suite: Suite, parts: Sequence[PlanPart], command: str, unavailable: Ma
                 if stack.id in unavailable:
                     skipped[stack.id] = unavailable[stack.id]
                 elif workload.contract.id != stack.server.contract.id:
-                    continue  # `all` stacks, or workloads of several contracts: each has its own
+                    crossed.append(f"{stack.id} {workload.id}")
                 elif workload.id in stack.server.skip:
                     skipped[f"{stack.id} {workload.id}"] = stack.server.skip[workload.id]
                 else:
                     _enter(heats, part, stack, workload)
+    if crossed and not all(naming.EVERY in group.workloads for group in suite.groups):
+        more = f" and {len(crossed) - 1} more" if len(crossed) > 1 else ""
+        skipped[f"pairs of two contracts: {crossed[0]}{more}"] = "a stack is asked the workloads of its own contract"
     if not heats:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in skipped.items())
         raise LabError("nothing is left to measure" + (f" ({reasons})" if reasons else ""), "choose other stacks or workloads", 3)
@@ -240,10 +244,14 @@ def _join(suite: Suite, parts: Sequence[PlanPart], command: str, unavailable: Ma
     documented = {stack.id for part in parts for stack in part.stacks if stack.variant.approach is Approach.DOCUMENTED}
     anchor = suite.anchor if suite.anchor in known else _default_anchor(every, documented)
     controls = _controls(suite, every, unavailable)
+    ports = {stack.id: stack.server.port for whole in parts for stack in whole.stacks if stack.server.port is not None}
+    for alone in sorted(ports.keys() & {_anchor_of(heat, replace(suite, anchor=anchor)) for heat in every if controls}):
+        sentence = f"it listens at port {ports[alone]} whatever it is told, so that no copy of it can be up beside it"
+        skipped[f"controls of {alone}"] = sentence
     if Control.AGAIN in controls and Control.SLOWED not in controls:
         skipped["control slowed"] = unavailable["control slowed"]
     locked = {one.id for whole in parts for one in whole.workloads if WorkloadEvent.DEADLOCKS in one.events}
-    slots = windows.with_turns(_slots(every, replace(suite, anchor=anchor), controls), locked, suite.turns_s)
+    slots = windows.with_turns(_slots(every, replace(suite, anchor=anchor), controls, ports), locked, suite.turns_s)
     named = {workload.id for whole in parts for workload in whole.workloads if workload.events}
     slots = windows.with_ceilings(slots, named, _room_s(slots, suite.budget_s))
     return Plan(suite.title, suite.seed, suite.blocks, slots, skipped, command, anchor, suite.budget_s, suite.until)
@@ -273,14 +281,17 @@ def _enter(heats: dict[HeatKey, Heat], part: PlanPart, stack: Stack, workload: W
                 neighbours.append(cell)
 
 
-def _slots(heats: Sequence[Heat], suite: Suite, controls: tuple[Control, ...]) -> tuple[PlanSlot, ...]:
-    """Number the cells of all blocks. The stream of requests is the same for all cells of a block, and new in each block."""
+def _slots(heats: Sequence[Heat], suite: Suite, controls: tuple[Control, ...], alone: Collection[str]) -> tuple[PlanSlot, ...]:
+    """Number the cells of all blocks. The stream of requests is the same for all cells of a block, and new in each block.
+
+    Stacks that are `alone` have no control, which is a copy that is up beside them.
+    """
     blocks, seed = suite.blocks, suite.seed
     heat_orders = _orders(range(len(heats)), blocks, f"{seed}/heats")
     entry_orders, cell_orders = list[list[list[Entry]]](), list[dict[Entry, list[list[Cell]]]]()
     for place, heat in enumerate(heats):
         name = f"{seed}/{next(iter(heat.values()))[0].workload}/{place}"
-        entries = _entries(heat, suite, controls)
+        entries = _entries(heat, suite, () if _anchor_of(heat, suite) in alone else controls)
         entry_orders.append(_orders(list(entries), blocks, name))
         cell_orders.append({entry: _orders(cells, blocks, f"{name}/{entry[0]}") for entry, cells in entries.items()})
     slots: list[PlanSlot] = []
