@@ -1,0 +1,254 @@
+"""A counted measurement as text: what each arm needs for an answer, how two of them differ, and what that does not say. Pure."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fairground.model.count import CountArm, CountAsked, CountedStart
+from fairground.report.run import page
+from fairground.report.text import words
+from fairground.run import counting
+from fairground.stats import counts
+from fairground.stats.counts import CountChange, CountWord
+from fairground.stats.intervals import Interval
+
+INSTRUCTIONS, CALLS = "instructions", "system calls"
+MOST_NAMES = 10
+"""So many system calls are told by name, those that are asked for most first."""
+LEAST_OF_NAME = 0.005
+"""Fewer calls of a kind per answer are not told: they are those of a start, or of a timer."""
+NOT_TIME = (
+    "instructions are those of the server's own code in user space, under an emulation: they are no time. What the kernel and the"
+    " database do for an answer is not among them, and caches, memory and branches cost nothing here"
+)
+
+
+@dataclass(frozen=True)
+class CountRow:
+    """The needs of an arm for an answer on a workload. None: no start of it has a number; `why` says so."""
+
+    arm: str
+    workload: str
+    starts: int
+    requests: int
+    instructions: float | None
+    interval: Interval | None
+    spread: float | None
+    calls: float | None
+    names: Mapping[str, float]
+    """System call → how often for an answer, the most frequent first."""
+    unsettled: int
+    """Starts whose warm-up did not settle."""
+    why: str | None = None
+
+
+@dataclass(frozen=True)
+class CountLine:
+    """One counted quantity of two arms on a workload."""
+
+    workload: str
+    quantity: str
+    a: float
+    b: float
+    change: CountChange
+
+
+@dataclass(frozen=True)
+class CountReport:
+    """The content of a counted measurement, whatever it is shown as."""
+
+    title: str
+    rows: tuple[CountRow, ...]
+    lines: tuple[CountLine, ...]
+    sentences: tuple[str, ...]
+    notes: tuple[str, ...]
+    rejected: bool
+
+    @property
+    def is_measured(self) -> bool:
+        """True if there is a number."""
+        return any(row.instructions is not None for row in self.rows)
+
+
+def report(asked: CountAsked, made: Sequence[CountedStart]) -> CountReport:
+    """Say what the starts so far show."""
+    rows = tuple(
+        _row(arm, workload, counting.starts_of(made, workload, arm)) for workload in asked.workloads for arm in asked.arms
+    )
+    lines = tuple(line for workload in asked.workloads for line in _lines(asked, workload, made)) if asked.compared else ()
+    title = f"{asked.arms[1].label} against {asked.arms[0].label}" if asked.compared else _title(asked)
+    lost = tuple(f"{row.workload}: {row.why}" for row in rows if row.why is not None)
+    said = (
+        tuple(_sentence(asked, line) for line in lines) if asked.compared else tuple(_level(row) for row in rows if not row.why)
+    )
+    return CountReport(title, rows, lines, (*lost, *said), _notes(asked, rows), any(one.rejected for one in made))
+
+
+def _title(asked: CountAsked) -> str:
+    return f"{', '.join(arm.label for arm in asked.arms)} on {', '.join(asked.workloads)}"
+
+
+def _row(arm: CountArm, workload: str, starts: Sequence[CountedStart]) -> CountRow:
+    sound = [one for one in starts if one.counted]
+    values = counting.values(sound)
+    names: dict[str, list[float]] = {}
+    for one in sound:
+        for name, times in counts.calls_by_name(one).items():
+            names.setdefault(name, []).append(times)
+    means = {name: sum(every) / len(sound) for name, every in names.items()}
+    why = (
+        None
+        if sound
+        else next((one.rejected or f"`{arm.label}` has no number: {one.void}" for one in starts), "it was not started")
+    )
+    return CountRow(
+        arm.label,
+        workload,
+        len(sound),
+        max((one.requests for one in sound), default=0),
+        statistics.fmean(values) if values else None,
+        counts.level(values),
+        counts.spread(values),
+        statistics.fmean(_value(one, CALLS) for one in sound) if sound else None,
+        dict(sorted(((n, m) for n, m in means.items() if m >= LEAST_OF_NAME), key=lambda one: -one[1])),
+        sum(not one.settled for one in sound),
+        why,
+    )
+
+
+def _lines(asked: CountAsked, workload: str, made: Sequence[CountedStart]) -> list[CountLine]:
+    """Both quantities of a workload; none where an arm has no number."""
+    sides = [[one for one in counting.starts_of(made, workload, arm) if one.counted] for arm in asked.arms]
+    found = []
+    for quantity in (INSTRUCTIONS, CALLS):
+        a, b = ([_value(one, quantity) for one in side] for side in sides)
+        if a and b:
+            change = counts.change(a, b, asked.floor)
+            found.append(CountLine(workload, quantity, statistics.fmean(a), statistics.fmean(b), change))
+    return found
+
+
+def _value(start: CountedStart, quantity: str) -> float:
+    found = counts.instructions(start) if quantity == INSTRUCTIONS else counts.calls(start)
+    return found or 0.0
+
+
+def _sentence(asked: CountAsked, line: CountLine) -> str:
+    """Say how B's work compares with A's."""
+    a, b = (arm.label for arm in asked.arms)
+    ratio, what = line.change.ratio, f"{line.workload}: "
+    if ratio is None:
+        return f"{what}too few starts to compare the {line.quantity} of {b} and {a}"
+    middle, low, high = (signed_hundredths(one - 1) for one in (ratio.middle, ratio.low, ratio.high))
+    amount = f"{middle} ({low} to {high}, 95 % CI)"
+    match line.change.word:
+        case CountWord.MORE | CountWord.LESS as word:
+            return f"{what}{b} needs {word} {line.quantity} for an answer than {a}: {amount}"
+        case CountWord.ALIKE:
+            return f"{what}{b} and {a} need the same {line.quantity} within ± {_hundredths(asked.floor)}: {amount}"
+        case _:
+            return f"{what}no difference in {line.quantity} is told between {b} and {a}: {amount}"
+
+
+def _level(row: CountRow) -> str:
+    scatter = "" if row.spread is None else f" ± {_hundredths(row.spread)} from start to start"
+    needs = f"{words.number(row.instructions)} instructions{scatter}, and {words.number(row.calls)} system calls"
+    return f"{row.workload}: {row.arm} needs {needs} for an answer"
+
+
+def _notes(asked: CountAsked, rows: Sequence[CountRow]) -> tuple[str, ...]:
+    """Say how the numbers were made, and what they do not say."""
+    found = [
+        f"{row.workload}, {row.arm}: {words.plural(row.starts, 'start')} of {row.requests:,} requests,"
+        f" {'spread unknown' if row.spread is None else f'spread {_hundredths(row.spread)}'}"
+        for row in rows
+        if row.starts
+    ]
+    found += [
+        f"{row.workload}, {row.arm}: the warm-up of {words.plural(row.unsettled, 'start')} did not settle, and its count may fall"
+        for row in rows
+        if row.unsettled
+    ]
+    workers = asked.settings.workers
+    how = (
+        f"closed loop of {asked.load.connections} connections, {words.plural(workers, 'worker')}, the same requests at each start"
+    )
+    return (*found, how, NOT_TIME)
+
+
+def _hundredths(share: float) -> str:
+    return f"{share:.2%}".replace("%", " %")
+
+
+def signed_hundredths(share: float) -> str:
+    """0.0102 → `+1.02 %`."""
+    return f"{share:+.2%}".replace("%", " %").replace("-", "−")
+
+
+def document(found: CountReport, asked: CountAsked) -> dict[str, object]:
+    """The document for `--json`."""
+    rows = [
+        {
+            "stack": row.arm,
+            "workload": row.workload,
+            "starts": row.starts,
+            "requests": row.requests,
+            "instructions_per_answer": row.instructions,
+            "spread": row.spread,
+            "system_calls_per_answer": row.calls,
+            "system_calls": dict(row.names),
+            "unsettled_starts": row.unsettled,
+            "why": row.why,
+        }
+        for row in found.rows
+    ]
+    lines = [
+        {
+            "workload": line.workload,
+            "quantity": line.quantity,
+            "a": line.a,
+            "b": line.b,
+            "change": None if (ratio := line.change.ratio) is None else ratio.middle - 1,
+            "change_low": None if ratio is None else ratio.low - 1,
+            "change_high": None if ratio is None else ratio.high - 1,
+            "verdict": str(line.change.word),
+            "floor": asked.floor,
+        }
+        for line in found.lines
+    ]
+    return {"counted": rows, "lines": lines, "sentences": list(found.sentences), "notes": list(found.notes)}
+
+
+def markdown(found: CountReport) -> str:
+    """A summary for a pull request."""
+    table = ["| workload | quantity (per answer) | A | B | B against A | 95 % CI | verdict |", "|--|--|--:|--:|--:|--|--|"]
+    for line in found.lines:
+        ratio = line.change.ratio
+        amounts = ("—", "—") if ratio is None else (
+            signed_hundredths(ratio.middle - 1),
+            f"{signed_hundredths(ratio.low - 1)} … {signed_hundredths(ratio.high - 1)}",
+        )  # fmt: skip
+        cells = (line.workload, line.quantity, words.number(line.a), words.number(line.b), *amounts, str(line.change.word))
+        table.append("| " + " | ".join(map(words.cell, cells)) + " |")
+    told = [f"- {words.prose(one)}" for one in (*found.sentences, *found.notes)]
+    return "\n".join([f"## {words.prose(found.title)}", "", *(table if found.lines else []), "", *told, ""])
+
+
+def html(found: CountReport, facts: Sequence[str], foot: str, home: str | None = None) -> str:
+    """The measurement as a page. `facts` are one line about the machine."""
+    return page.frame_page(
+        "count.html",
+        f"counted · {found.title}",
+        found.sentences or (found.title,),
+        facts=facts,
+        rows=found.rows,
+        lines=found.lines,
+        names=[(row, list(row.names.items())[:MOST_NAMES]) for row in found.rows if row.names],
+        notes=found.notes,
+        signed=signed_hundredths,
+        share=_hundredths,
+        foot=foot,
+        home=home,
+    )
