@@ -86,6 +86,22 @@ def report(asked: CountAsked, made: Sequence[CountedStart]) -> CountReport:
     return CountReport(title, rows, lines, (*lost, *said), _notes(asked, rows), any(one.rejected for one in made))
 
 
+def between(one: Record[CountAsked, CountedStart], other: Record[CountAsked, CountedStart]) -> CountReport:
+    """Hold one record's counts against another's, for each stack and workload that both have."""
+    floor, lines, sentences = one.head.asked.floor, list[CountLine](), list[str]()
+    for workload in one.head.asked.workloads:
+        for arm in one.head.asked.arms:
+            sides = [counting.starts_of(record.entries, workload, arm) for record in (one, other)]
+            found = _compared(workload, sides, floor)
+            lines += found
+            sentences += [_sentence(f"{arm.label} in {one.id}", f"in {other.id}", line, floor) for line in found]
+    before, after = ({**record.head.versions, "CPU": record.head.machine.cpu_model or "unknown"} for record in (one, other))
+    changed = [f"{name} {before.get(name, 'none')} and {after.get(name, 'none')}" for name in sorted({*before, *after})
+               if before.get(name) != after.get(name)]  # fmt: skip
+    notes = (f"the records differ in {', '.join(changed)}",) if changed else ()
+    return CountReport(f"{other.id} against {one.id}", (), tuple(lines), tuple(sentences), (*notes, NOT_TIME), False)
+
+
 def _title(asked: CountAsked) -> str:
     return f"{', '.join(arm.label for arm in asked.arms)} on {', '.join(asked.workloads)}"
 

@@ -59,7 +59,7 @@ def weights(count: int) -> list[float]:
 
 
 def per_answer(start: CountedStart, count: Callable[[WorkCount], int]) -> float | None:
-    """What a start needed for an answer, of its counted windows by their weights. None where it has no number."""
+    """Return what a start needed for an answer, its windows by their weights. None where it has no number."""
     windows = start.counted
     shares = weights(len(windows))
     answers = math.fsum(share * one.answers for share, one in zip(shares, windows, strict=True))
