@@ -50,7 +50,7 @@ OPTIONS = (
     Option("markdown", "Write the summary for a pull request to this file.", Path | None, None),
     *options.some("threads", "workers", "pool_size", "no_prepared", "durable", "pin"),
     options.COUNT,
-    Option("requests", "With --count: requests of each start (default: about 2 s of its first).", int | None, None),
+    Option("requests", "With --count: requests of each start (default: about 3 s of its first).", int | None, None),
     options.ONE_VERSION,
     options.SEATS,
     *options.ONE_PATH,

@@ -68,6 +68,10 @@ def compare(context: typer.Context, given: Given, places: Places) -> None:
     _refuse_urls([text for text in (a, b) if text is not None])
     if given["resume"] is not None:
         record = _resumed(places, given)
+    elif a is not None and b is not None and not comparing.is_stack(known, a) and not comparing.is_stack(known, b):
+        found = counts.between(*(records.load(records.find(places.results, text, RecordKind.COUNT)) for text in (a, b)))
+        _say(found, None, given["markdown"], given["as_json"], rule)
+        return
     else:
         named = comparing.name(known, a, b, given["revisions"])
         workload = comparing.workload_of(places, known, named, given["workload"], given["contract"])
@@ -203,16 +207,20 @@ def _progress(event: UnitDone) -> None:
 
 
 def _tell(record: Record[CountAsked, CountedStart], markdown: Path | None, as_json: bool, rule: Rule | None) -> None:
-    found = pages.counts_of(record)
+    _say(pages.counts_of(record), record.folder, markdown, as_json, rule)
+
+
+def _say(found: CountReport, folder: Path | None, markdown: Path | None, as_json: bool, rule: Rule | None) -> None:
     if markdown is not None:
         with storing(markdown):
             markdown.write_text(counts.markdown(found), encoding="utf-8")
     if as_json:
-        say.document(counts.document(found, record.head.asked) | {"folder": str(record.folder)})
+        say.document(counts.document(found) | {"folder": None if folder is None else str(folder)})
     else:
         for line in (*found.sentences, *found.notes):
             say.line(line)
-        say.line(f"page  {record.folder / records.SHAPES[RecordKind.COUNT].page}")
+        if folder is not None:
+            say.line(f"page  {folder / records.SHAPES[RecordKind.COUNT].page}")
     _exit(found, rule)
 
 
@@ -220,7 +228,7 @@ def _exit(found: CountReport, rule: Rule | None) -> None:
     """Exit code 1 where an arm is rejected or the rule is broken, 3 without a number."""
     if found.rejected:
         raise typer.Exit(BAD_ANSWER)
-    if not found.is_measured or (rule is not None and not found.lines):
+    if not (found.is_measured or found.lines) or (rule is not None and not found.lines):
         raise typer.Exit(NOTHING_MEASURED)
     sentences = () if rule is None else fail_on.broken_counts(found.lines, rule)
     for sentence in sentences:

@@ -193,7 +193,7 @@ def _experiment(record: Record[Any, Any], home: str | None) -> Rendered:
 def _counts(record: Record[Any, Any], home: str | None) -> Rendered:
     found = counts_of(record)
     page = counts.html(found, _facts(record), _foot(record), home)
-    document = {**counts.document(found, record.head.asked), "versions": dict(record.head.versions)}
+    document = {**counts.document(found), "versions": dict(record.head.versions)}
     says = next(iter(found.sentences), found.title)
     return Rendered(says, (("count.md", counts.markdown(found)), ("count.json", _whole(record, document)), ("count.html", page)))
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fairground.model.count import CountArm, CountAsked, CountedStart
+from fairground.model.record import Record
 from fairground.report.run import page
 from fairground.report.text import words
 from fairground.run import counting
@@ -19,6 +20,8 @@ MOST_NAMES = 10
 """So many system calls are told by name, those that are asked for most first."""
 LEAST_OF_NAME = 0.005
 """Fewer calls of a kind per answer are not told: they are those of a start, or of a timer."""
+WHOLE = 1000
+"""From so many on a count for an answer is told without a fraction."""
 NOT_TIME = (
     "instructions are those of the server's own code in user space, under an emulation: they are no time. What the kernel and the"
     " database do for an answer is not among them, and caches, memory and branches cost nothing here"
@@ -80,9 +83,9 @@ def report(asked: CountAsked, made: Sequence[CountedStart]) -> CountReport:
     lines = tuple(line for workload in asked.workloads for line in _lines(asked, workload, made)) if asked.compared else ()
     title = f"{asked.arms[1].label} against {asked.arms[0].label}" if asked.compared else _title(asked)
     lost = tuple(f"{row.workload}: {row.why}" for row in rows if row.why is not None)
-    said = (
-        tuple(_sentence(asked, line) for line in lines) if asked.compared else tuple(_level(row) for row in rows if not row.why)
-    )
+    a, b = asked.arms[0].label, asked.arms[-1].label
+    levels = tuple(_level(row) for row in rows if row.why is None)
+    said = tuple(_sentence(a, b, line, asked.floor) for line in lines) if asked.compared else levels
     return CountReport(title, rows, lines, (*lost, *said), _notes(asked, rows), any(one.rejected for one in made))
 
 
@@ -94,7 +97,7 @@ def between(one: Record[CountAsked, CountedStart], other: Record[CountAsked, Cou
             sides = [counting.starts_of(record.entries, workload, arm) for record in (one, other)]
             found = _compared(workload, sides, floor)
             lines += found
-            sentences += [_sentence(f"{arm.label} in {one.id}", f"in {other.id}", line, floor) for line in found]
+            sentences += [_sentence(f"{arm.label} in {one.id}", f"{arm.label} in {other.id}", line, floor) for line in found]
     before, after = ({**record.head.versions, "CPU": record.head.machine.cpu_model or "unknown"} for record in (one, other))
     changed = [f"{name} {before.get(name, 'none')} and {after.get(name, 'none')}" for name in sorted({*before, *after})
                if before.get(name) != after.get(name)]  # fmt: skip
@@ -136,13 +139,15 @@ def _row(arm: CountArm, workload: str, starts: Sequence[CountedStart]) -> CountR
 
 def _lines(asked: CountAsked, workload: str, made: Sequence[CountedStart]) -> list[CountLine]:
     """Both quantities of a workload; none where an arm has no number."""
-    sides = [[one for one in counting.starts_of(made, workload, arm) if one.counted] for arm in asked.arms]
+    return _compared(workload, [counting.starts_of(made, workload, arm) for arm in asked.arms], asked.floor)
+
+
+def _compared(workload: str, sides: Sequence[Sequence[CountedStart]], floor: float) -> list[CountLine]:
     found = []
     for quantity in (INSTRUCTIONS, CALLS):
-        a, b = ([_value(one, quantity) for one in side] for side in sides)
+        a, b = ([_value(one, quantity) for one in side if one.counted] for side in sides)
         if a and b:
-            change = counts.change(a, b, asked.floor)
-            found.append(CountLine(workload, quantity, statistics.fmean(a), statistics.fmean(b), change))
+            found.append(CountLine(workload, quantity, statistics.fmean(a), statistics.fmean(b), counts.change(a, b, floor)))
     return found
 
 
@@ -151,9 +156,8 @@ def _value(start: CountedStart, quantity: str) -> float:
     return found or 0.0
 
 
-def _sentence(asked: CountAsked, line: CountLine) -> str:
+def _sentence(a: str, b: str, line: CountLine, floor: float) -> str:
     """Say how B's work compares with A's."""
-    a, b = (arm.label for arm in asked.arms)
     ratio, what = line.change.ratio, f"{line.workload}: "
     if ratio is None:
         return f"{what}too few starts to compare the {line.quantity} of {b} and {a}"
@@ -163,14 +167,14 @@ def _sentence(asked: CountAsked, line: CountLine) -> str:
         case CountWord.MORE | CountWord.LESS as word:
             return f"{what}{b} needs {word} {line.quantity} for an answer than {a}: {amount}"
         case CountWord.ALIKE:
-            return f"{what}{b} and {a} need the same {line.quantity} within ± {_hundredths(asked.floor)}: {amount}"
+            return f"{what}{b} and {a} need the same {line.quantity} within ± {_hundredths(floor)}: {amount}"
         case _:
             return f"{what}no difference in {line.quantity} is told between {b} and {a}: {amount}"
 
 
 def _level(row: CountRow) -> str:
     scatter = "" if row.spread is None else f" ± {_hundredths(row.spread)} from start to start"
-    needs = f"{words.number(row.instructions)} instructions{scatter}, and {words.number(row.calls)} system calls"
+    needs = f"{amount(row.instructions)} instructions{scatter}, and {amount(row.calls)} system calls"
     return f"{row.workload}: {row.arm} needs {needs} for an answer"
 
 
@@ -194,6 +198,11 @@ def _notes(asked: CountAsked, rows: Sequence[CountRow]) -> tuple[str, ...]:
     return (*found, how, NOT_TIME)
 
 
+def amount(value: float | None) -> str:
+    """A count for an answer, to as many digits as repeat: `54,343` and `34.42`."""
+    return words.NO_NUMBER if value is None else f"{value:,.0f}" if value >= WHOLE else f"{value:,.2f}"
+
+
 def _hundredths(share: float) -> str:
     return f"{share:.2%}".replace("%", " %")
 
@@ -203,7 +212,7 @@ def signed_hundredths(share: float) -> str:
     return f"{share:+.2%}".replace("%", " %").replace("-", "−")
 
 
-def document(found: CountReport, asked: CountAsked) -> dict[str, object]:
+def document(found: CountReport) -> dict[str, object]:
     """The document for `--json`."""
     rows = [
         {
@@ -230,7 +239,6 @@ def document(found: CountReport, asked: CountAsked) -> dict[str, object]:
             "change_low": None if ratio is None else ratio.low - 1,
             "change_high": None if ratio is None else ratio.high - 1,
             "verdict": str(line.change.word),
-            "floor": asked.floor,
         }
         for line in found.lines
     ]
@@ -246,7 +254,7 @@ def markdown(found: CountReport) -> str:
             signed_hundredths(ratio.middle - 1),
             f"{signed_hundredths(ratio.low - 1)} … {signed_hundredths(ratio.high - 1)}",
         )  # fmt: skip
-        cells = (line.workload, line.quantity, words.number(line.a), words.number(line.b), *amounts, str(line.change.word))
+        cells = (line.workload, line.quantity, amount(line.a), amount(line.b), *amounts, str(line.change.word))
         table.append("| " + " | ".join(map(words.cell, cells)) + " |")
     told = [f"- {words.prose(one)}" for one in (*found.sentences, *found.notes)]
     return "\n".join([f"## {words.prose(found.title)}", "", *(table if found.lines else []), "", *told, ""])
@@ -263,6 +271,7 @@ def html(found: CountReport, facts: Sequence[str], foot: str, home: str | None =
         lines=found.lines,
         names=[(row, list(row.names.items())[:MOST_NAMES]) for row in found.rows if row.names],
         notes=found.notes,
+        amount=amount,
         signed=signed_hundredths,
         share=_hundredths,
         foot=foot,
