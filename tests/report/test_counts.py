@@ -48,6 +48,7 @@ def test_more_instructions_are_told_and_as_many_calls() -> None:
         ("new", 10_205, pytest.approx(2), {"read": pytest.approx(2)}),
     ]
     text = counts.markdown(found)
+    assert "| db-ping | old | 10,005 | 0.07 % | 2.00 | 2 | 320 |" in text
     assert "| db-ping | instructions |" in text and "| more |" in text and "| alike |" in text
 
 

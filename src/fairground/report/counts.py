@@ -257,7 +257,18 @@ def markdown(found: CountReport) -> str:
         cells = (line.workload, line.quantity, amount(line.a), amount(line.b), *amounts, str(line.change.word))
         table.append("| " + " | ".join(map(words.cell, cells)) + " |")
     told = [f"- {words.prose(one)}" for one in (*found.sentences, *found.notes)]
-    return "\n".join([f"## {words.prose(found.title)}", "", *(table if found.lines else []), "", *told, ""])
+    levels = [*_levels(found.rows), ""] if found.rows else []
+    return "\n".join([f"## {words.prose(found.title)}", "", *([*table, ""] if found.lines else []), *levels, *told, ""])
+
+
+def _levels(rows: Sequence[CountRow]) -> list[str]:
+    """The table of what each arm needs for an answer."""
+    head = ["| workload | stack | instructions | spread | system calls | starts | requests |", "|--|--|--:|--:|--:|--:|--:|"]
+    for row in rows:
+        spread = words.NO_NUMBER if row.spread is None else _hundredths(row.spread)
+        numbers = (amount(row.instructions), spread, amount(row.calls), str(row.starts), f"{row.requests:,}")
+        head.append("| " + " | ".join(map(words.cell, (row.workload, row.arm, *numbers))) + " |")
+    return head
 
 
 def html(found: CountReport, facts: Sequence[str], foot: str, home: str | None = None) -> str:

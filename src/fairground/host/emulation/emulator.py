@@ -20,8 +20,8 @@ from fairground.model import LabError, storing
 SOURCE = Path(__file__).with_name("counter.c")
 ARCHITECTURES = ("x86_64", "aarch64")
 """Machines whose own programs QEMU's user mode runs on them, as far as the lab knows."""
-SECOND_API = 9
-"""From this version of QEMU on plugins must speak the second interface; the functions that are used are in both."""
+APIS, SECOND_API = (1, 2), 9
+"""Interfaces of plugins, and from which version of QEMU on the second is likely; the functions that are used are in both."""
 SETTINGS = ("-cpu", "max")
 """Every extension that QEMU can translate, so that code which looks for them finds them."""
 COMPILE_S = 120.0
@@ -74,11 +74,14 @@ def find(keeper: Keeper, cache: Path, machine: str | None = None) -> Emulator:
     path = keeper.environ.get("PATH")
     program = require(path, machine)
     version = _version(_output(keeper, (program, "--version"), cache))
-    plugin = _built(keeper, cache, version)
-    calls = {int(number): name for number, name in json.loads(plugin.with_suffix(".json").read_text()).items()}
-    found = Emulator(program, plugin, version, calls)
-    _try(keeper, found, path)
-    return found
+    likely = APIS[int(version.partition(".")[0]) >= SECOND_API]
+    try:
+        return _loaded(keeper, cache, program, version, likely)
+    except LabError as error:
+        try:
+            return _loaded(keeper, cache, program, version, next(api for api in APIS if api != likely))
+        except LabError:
+            raise error from None
 
 
 def require(path: str | None, machine: str | None = None) -> str:
@@ -106,9 +109,18 @@ def _version(text: str) -> str:
     return found[1] if found else "0"
 
 
-def _built(keeper: Keeper, cache: Path, version: str) -> Path:
-    """The plugin for a version of QEMU, with the names of system calls beside it. LabError without a C compiler."""
-    api = 1 if int(version.partition(".")[0]) < SECOND_API else 2
+def _loaded(keeper: Keeper, cache: Path, program: str, version: str, api: int) -> Emulator:
+    """QEMU with the plugin for an interface. LabError where it does not take it: some are built without plugins."""
+    plugin, path = _built(keeper, cache, api), keeper.environ.get("PATH")
+    calls = {int(number): name for number, name in json.loads(plugin.with_suffix(".json").read_text()).items()}
+    found = Emulator(program, plugin, version, calls)
+    with tempfile.TemporaryDirectory(dir=plugin.parent) as scratch:
+        _output(keeper, tuple(found.words(["true"], Path(scratch), path, Path(scratch))), Path(scratch))
+    return found
+
+
+def _built(keeper: Keeper, cache: Path, api: int) -> Path:
+    """The plugin for an interface of QEMU, with the names of system calls beside it."""
     key = hashlib.sha256(SOURCE.read_bytes() + f"{api} {platform.machine()}".encode()).hexdigest()[:16]
     target = cache / "counter" / f"{key}.so"
     if target.exists() and target.with_suffix(".json").exists():
@@ -128,12 +140,6 @@ def _built(keeper: Keeper, cache: Path, version: str) -> Path:
             os.replace(Path(scratch, "counter.json"), target.with_suffix(".json"))
             os.replace(Path(scratch, "counter.so"), target)
     return target
-
-
-def _try(keeper: Keeper, found: Emulator, path: str | None) -> None:
-    """LabError where QEMU does not take the plugin: some are built without."""
-    with tempfile.TemporaryDirectory(dir=found.plugin.parent) as scratch:
-        _output(keeper, tuple(found.words(["true"], Path(scratch), path, Path(scratch))), Path(scratch))
 
 
 def _output(keeper: Keeper, words: tuple[str, ...], folder: Path) -> str:
