@@ -53,7 +53,7 @@ def test_a_start_is_verified_loaded_with_fixed_work_and_audited(tmp_path: Path, 
     found, world = counted_start(Server(), tmp_path / "one", monkeypatch)
     assert (found.settled, found.rejected, found.void, found.requests) == (True, None, None, 6400)
     assert world.log[:4] == ["a reset", "a start", "a verify", "a count"] and world.log[-1] == "a count"
-    assert world.log.count(f"a turn of {6400 // WINDOWS}") == WINDOWS
+    assert world.log.count(f"a turn of {6400 // WINDOWS}") == 8 + WINDOWS  # the first eight are of the warm-up
     assert all(one.work == WorkCount(GOOD * 1000, {"read": GOOD}) and one.answers == GOOD for one in found.counted)
     assert len(found.counted) == WINDOWS and len(found.windows) > WINDOWS
 
@@ -107,11 +107,13 @@ def test_a_warm_up_ends_when_counts_settle_or_its_time_is_up() -> None:
     first = schedule.next([], ())
     assert first is not None and (first.requests, first.warm_up) == (PILOT * LOAD.connections, True)
     falling = [window(1000, 1.0, 2000 - 50 * place) for place in range(12)]
+    unknown = replace(schedule, requests=None).next(falling, ())
+    assert unknown is not None and unknown.requests == 500
     more = schedule.next(falling, ())
-    assert more is not None and (more.requests, more.warm_up) == (500, True) and not schedule.has_settled(falling)
-    late = schedule.next([*falling, window(1000, 20.0, 100)], ())
+    assert more is not None and (more.requests, more.warm_up) == (100, True) and not schedule.has_settled(falling)
+    late = schedule.next([*falling, window(1000, 50.0, 100)], ())
     assert late is not None and (late.requests, late.warm_up) == (640 // WINDOWS, False)
-    steady = [window(1000, 1.0)] * 7
+    steady = [window(1000, 1.0)] * 9
     assert schedule.has_settled(steady) and not cast(Any, schedule.next(steady, ())).warm_up
     assert schedule.next([*steady, *[window(20, 0.1, warm_up=False)] * WINDOWS], ()) is None
     assert schedule.next(steady, ("a",)) is None

@@ -39,15 +39,16 @@ def test_the_warm_up_counts_for_nothing() -> None:
 @pytest.mark.parametrize(
     ("values", "settled"),
     [
-        ([100.0, 100.1, 99.9, 100.0, 100.2, 99.8], True),
-        ([100.0, 100.1, 99.9, 100.0, 100.2], False),  # too few
-        ([103.0, 102.0, 101.0, 100.0, 99.0, 98.0], False),  # falls evenly
-        ([130.0, 90.0, 110.0, 120.0, 80.0, 108.0], True),  # scatters, and does not fall
-        ([200.0, 150.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0], True),  # was cold, and is not
+        ([100.0, 100.1, 99.9, 100.0, 100.2, 99.8, 100.1, 99.9], True),
+        ([100.0, 100.1, 99.9, 100.0, 100.2, 99.8, 100.1], False),  # too few
+        ([104.0, 103.5, 103.0, 102.5, 102.0, 101.5, 101.0, 100.5], False),  # falls evenly
+        ([100.0, 320.0, 100.2, 100.1, 99.8, 100.0, 240.0, 99.9], True),  # holds collections of garbage
+        ([900.0, 300.0, 1400.0, 350.0, 500.0, 250.0, 180.0, 160.0], False),  # compiles, and scatters by far more than it falls
+        ([200.0, 150.0, *[100.0] * 8], True),  # was cold, and is not
     ],
 )
 def test_counts_settle(values: list[float], settled: bool) -> None:
-    """What falls has not settled, however evenly; what only scatters has."""
+    """What falls has not settled, however evenly or wildly; what only holds some dear windows has."""
     assert counts.has_settled(values) is settled
 
 

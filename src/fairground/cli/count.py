@@ -35,7 +35,7 @@ CONNECTIONS = 16
 """Connections of a counted load, where nobody says how many: a server of one core is busy with fewer."""
 BUDGET_S = 600.0
 """Most seconds of a counted run, where nobody says how many; two starts of each arm are made in any case."""
-WARMUP_S = 30.0
+WARMUP_S = 60.0
 """A warm-up that has not settled by then is told."""
 COMMON = ("count", "workload", "contract", "connections", "budget", "requests", "threads", "workers", "pool_size", "no_prepared")
 MAY = frozenset(

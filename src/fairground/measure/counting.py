@@ -21,8 +21,8 @@ ENOUGH, LEAST, MOST = 8_000, 320, 200_000
 """Requests of a start that hold some collections of garbage, the fewest, and the most."""
 WINDOWS = 32
 """Counted windows of a start: several for each collection of garbage, which the taper over them then leaves whole."""
-WARM_UP_S = 0.5
-"""About so long is a window of the warm-up."""
+WARM_UP_S, LEAST_WARMING = 0.5, 100
+"""About so long is a window of the warm-up where nobody knows yet how many requests a counted one has, and the fewest of it."""
 PILOT = 5
 """The first one has so many requests for each connection."""
 READY_S = 180.0
@@ -48,11 +48,16 @@ class WorkedOff:
         warm = [one for one in windows if one.warm_up]
         done = len(windows) - len(warm)
         if not done and not self._is_over(warm):
-            requests = round(WARM_UP_S * _pace(warm[-1])) if warm else 0
-            return Counted(self.arm, self.load, max(PILOT * self.load.connections, requests), warm_up=True)
+            return Counted(self.arm, self.load, self._warming(warm), warm_up=True)
         if done >= WINDOWS:
             return None
         return Counted(self.arm, self.load, max(1, self.requests_after(warm) // WINDOWS))
+
+    def _warming(self, warm: Sequence[ArmWindow]) -> int:
+        """The requests of the next window of the warm-up: as many as in a counted one, where that is known."""
+        if not warm:
+            return PILOT * self.load.connections
+        return max(LEAST_WARMING, round(WARM_UP_S * _pace(warm[-1])) if self.requests is None else self.requests // WINDOWS)
 
     def requests_after(self, warm: Sequence[ArmWindow]) -> int:
         """The requests of the counted windows together, after the warm-up."""

@@ -19,10 +19,10 @@ FLOOR = 0.005
 """A smaller share is not worth telling: another compiler, or another order of functions, moves a count as much."""
 LEAST_STARTS = 2
 """Fewer starts of an arm have no spread."""
-SETTLED_HALF = 3
+SETTLED_HALF = 4
 """So many windows are held against as many before them."""
-SETTLED_ERRORS = 2.0
-"""Their means agree where they differ by less than the floor, or than so many standard errors of what the windows scatter by."""
+SETTLED_FLOORS = 2.0
+"""They agree where their medians differ by so many floors at most."""
 
 
 class CountWord(StrEnum):
@@ -94,16 +94,14 @@ class _Named:
 
 
 def has_settled(values: Sequence[float], floor: float = FLOOR) -> bool:
-    """True if the last windows need as much as those before them: within the floor, or within what windows scatter by.
+    """True if the last windows need as much as those before them.
 
-    A count that still falls does not scatter by its fall: three windows after another differ by less than two times three do.
+    By their medians: what is compiled or collected meanwhile makes single windows dear, and would hide behind its own scatter.
     """
     if len(values) < 2 * SETTLED_HALF:
         return False
-    late, early = values[-SETTLED_HALF:], values[-2 * SETTLED_HALF : -SETTLED_HALF]
-    spread = math.sqrt((statistics.variance(late) + statistics.variance(early)) / SETTLED_HALF)
-    apart = abs(statistics.fmean(late) - statistics.fmean(early))
-    return apart <= max(floor * statistics.fmean(early), SETTLED_ERRORS * spread)
+    late, early = statistics.median(values[-SETTLED_HALF:]), statistics.median(values[-2 * SETTLED_HALF : -SETTLED_HALF])
+    return abs(late - early) <= SETTLED_FLOORS * floor * early
 
 
 def level(values: Sequence[float]) -> Interval | None:
