@@ -87,6 +87,15 @@ def test_what_is_missing_is_said(machine: str, there: tuple[str, ...], message: 
     with pytest.raises(LabError) as caught:
         emulation.require(str(tmp_path), machine)
     assert caught.value.message == message and (caught.value.hint or "").startswith(hint) and caught.value.exit_code == 3
+    line = emulation.check(str(tmp_path), machine)
+    assert (line.id, line.state, line.sentence) == ("counting", "optional", message)
+
+
+def test_the_doctor_says_what_runs_servers(tmp_path: Path) -> None:
+    """Where nothing is missing, its line names the program."""
+    for name in ("qemu-x86_64", "cc"):
+        script(tmp_path / name, "#!/bin/sh")
+    assert emulation.check(str(tmp_path), "x86_64").sentence == f"`--count` runs servers under {tmp_path}/qemu-x86_64"
 
 
 def test_processes_and_threads_add_up(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def animal(name: str) -> Stack:
 def counted(bench: Bench, emulator: Emulator, stack: Stack, workload: str, folder: Path, workers: int = 1) -> CountedStart:
     """One start with few requests, of which only the last windows are counted."""
     settings = CellSettings(workers=workers, pool_size=8, scale=zoo.SCALE)
-    cell = Cell(stack.id, workload, Topology(), Load(4, warmup_max_s=2.0), settings)
+    cell = Cell(stack.id, workload, Topology(), Load(16, warmup_max_s=2.0), settings)
     arm = CountedArm(stack.id, cell, zoo.WORKLOADS[workload], 1, stack, emulator=emulator)
     return one_start(bench, arm, 320, counts.FLOOR, folder, 1)
 

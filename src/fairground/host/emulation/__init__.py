@@ -4,7 +4,7 @@ The server is an ordinary process that is translated block by block: database, l
 finds QEMU, builds the plugin and says what starts a program under it. `reading` reads what the plugin counts meanwhile.
 """
 
-from fairground.host.emulation.emulator import Emulator, find, require
+from fairground.host.emulation.emulator import Emulator, check, find, require
 from fairground.host.emulation.reading import CountReader
 
-__all__ = ["CountReader", "Emulator", "find", "require"]
+__all__ = ["CountReader", "Emulator", "check", "find", "require"]

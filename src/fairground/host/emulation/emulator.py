@@ -15,6 +15,7 @@ from pathlib import Path
 
 from fairground.host.build import BuildCommand
 from fairground.host.child import Keeper
+from fairground.host.machine import MachineCheck
 from fairground.model import LabError, storing
 
 SOURCE = Path(__file__).with_name("counter.c")
@@ -107,6 +108,14 @@ def _version(text: str) -> str:
     """`7.2.22` of what QEMU says of itself."""
     found = re.search(r"version (\d+(?:\.\d+)*)", text)
     return found[1] if found else "0"
+
+
+def check(path: str | None, machine: str | None = None) -> MachineCheck:
+    """The doctor's line: whether work can be counted here, and what is missing."""
+    try:
+        return MachineCheck("counting", "ok", f"`--count` runs servers under {require(path, machine)}")
+    except LabError as error:
+        return MachineCheck("counting", "optional", error.message, error.hint)
 
 
 def _loaded(keeper: Keeper, cache: Path, program: str, version: str, api: int) -> Emulator:
