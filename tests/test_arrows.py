@@ -43,6 +43,7 @@ PURE = (
     "stats",
     "claims",
     "judge",
+    "run/counting",
     "run/plan",
     "run/retry",
     "run/rounds",

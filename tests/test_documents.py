@@ -12,7 +12,7 @@ from builders.paths import ROOT
 SENTENCE_WORDS = 25
 LINES = {
     "README.md": 150,
-    "METHODOLOGY.md": 250,
+    "METHODOLOGY.md": 265,
     "ARCHITECTURE.md": 120,
     "CHANGELOG.md": 150,
     "docs/tutorial.md": 150,

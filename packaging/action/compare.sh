@@ -28,6 +28,12 @@ base=$(commit base "$BASE") && head=$(commit head "$HEAD") || exit 2
 
 words=("--revisions=${base:0:12},${head:0:12}" "--workload=$WORKLOAD" "--budget=$BUDGET"
     "--results=$kept/results" "--markdown=$summary" --json)
+page=compare.html
+case ${COUNT:-false} in
+    true) words+=(--count) page=count.html ;;
+    false) ;;
+    *) fail "the input count is \`$COUNT\`; write true or false" ;;
+esac
 [ -z "${FAIL_ON:-}" ] || words+=("--fail-on=$FAIL_ON")
 
 code=0
@@ -38,7 +44,7 @@ if [ -s "$summary" ]; then
     # The page and what it was made from; the record's logs stay behind.
     folder=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["folder"])' "$result")
     {
-        printf 'page=%s\n' "$folder/compare.html"
+        printf 'page=%s\n' "$folder/$page"
         printf 'folder=%s\n' "$folder"
         printf 'artifact=fairground-%s\n' "$(printf %s "$STACK-$WORKLOAD" | tr -c 'A-Za-z0-9_.-' -)"
     } >>"$GITHUB_OUTPUT"

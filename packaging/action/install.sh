@@ -7,6 +7,12 @@ engine=$lab/engine/target/release/fairload
 # A checkout's files are newer than any cached engine. The cache's key holds their content, so the engine is of them.
 [ "${CACHE_HIT:-}" != true ] || [ ! -x "$engine" ] || touch "$engine"
 
+# Counting runs the server under QEMU's user mode.
+if [ "${COUNT:-false}" = true ] && ! command -v "qemu-$(uname -m)" >/dev/null; then
+    sudo apt-get update -q
+    sudo apt-get install -y -q --no-install-recommends qemu-user
+fi
+
 programs=$RUNNER_TEMP/fairground/bin
 mkdir -p "$programs"
 ln -sfn "$lab/fairground" "$programs/fairground"

@@ -134,7 +134,7 @@ class World:
 
     def bench(self) -> Bench:
         """What a session is given."""
-        keeper = SimpleNamespace(spun_ns=lambda: None, awake=False, groups=Groups(None, ()))
+        keeper = SimpleNamespace(spun_ns=lambda: None, awake=False, groups=Groups(None, ()), environ={})
         return Bench(cast(Any, keeper), cast(Any, FakeDatabases(self)), Path(__file__), (), cores=2)
 
     def moved_into(self, monkeypatch: pytest.MonkeyPatch) -> World:
@@ -410,10 +410,12 @@ class FakeEngine:
         self._good += GOOD
         self._server.rows += 0 if self._server.crashes else round(GOOD * self._server.keeps)
 
-    def go(self) -> None:
-        """Answer for one turn."""
-        self._world.does(self._label, "turn")
+    def go(self, requests: int | None = None) -> None:
+        """Answer for one turn, which ends by itself where it has so many requests."""
+        self._world.does(self._label, "turn" if requests is None else f"turn of {requests}")
         self._answer()
+        if requests is not None:
+            self.hold()
 
     def hold(self) -> None:
         self._told = [] if self._server.engine_dies or self._server.unreachable else [held(self._good, self._server.settled)]

@@ -62,7 +62,7 @@ def test_what_has_names_is_there() -> None:
     taking = {spelling for told in table.values() for spelling, (_, takes) in told["options"].items() if takes}
     assert set(candidates.OPTIONS) <= taking
     assert {verb for verb, told in table.items() if "--resume" in told["options"]} == set(candidates.RESUMES)
-    assert set(candidates.RESUMES.values()) == {str(kind) for kind in RecordKind}
+    assert {*candidates.RESUMES.values(), candidates.COUNTED} == {str(kind) for kind in RecordKind}
     assert all(len(named) <= len(table[verb]["arguments"]) for verb, named in candidates.ARGUMENTS.items())
     assert {one.value for one in candidates.ARGUMENTS["list"][0](Fair())} == set(columns.WIDTHS)
 
@@ -126,7 +126,7 @@ def values(line: str) -> list[str]:
         ("why latest birch", ["birch", "birch:plain"]),
         ("why latest birch:plain t", ["tx"]),
         ("check alder:plain b", ["birch", "birch:plain"]),
-        ("report 2026-c", ["2026-comparison", "2026-capacity", "2026-check", "2026-cross-check"]),
+        ("report 2026-c", ["2026-comparison", "2026-capacity", "2026-check", "2026-cross-check", "2026-count"]),
         ("new mine --from a", ["alder"]),
         ("list w", ["workloads"]),
     ],

@@ -187,6 +187,7 @@ def test_commands() -> None:
     session.measure(16.0)
     session.hold()
     session.go()
+    session.go(2000)
     session.halt()
     golden = [json.loads(line) for line in (PROTOCOL / "commands.json").read_text().splitlines()]
     assert [json.loads(line) for line in written[1:]] == golden

@@ -141,6 +141,14 @@ def test_inputs_are_words_of_their_own(runner: Runner) -> None:
     assert not list(runner.workspace.glob("pwned")) and re.fullmatch(r"[\w.-]+", runner.outputs["artifact"])
 
 
+@pytest.mark.parametrize(("count", "page"), [("true", "count.html"), ("false", "compare.html")])
+def test_counts_have_a_page_of_their_own(runner: Runner, count: str, page: str) -> None:
+    """What is counted, and what is timed, is one input; each has its page."""
+    assert runner.compare(COUNT=count).returncode == 0
+    assert runner.words is not None and ("--count" in runner.words) is (count == "true")
+    assert runner.outputs["page"].endswith(f"/{page}")
+
+
 def test_revisions_become_commits(runner: Runner) -> None:
     """A branch's name is looked up, so that a comma in it does not end it; the working tree stays what it is."""
     git(runner.workspace, "branch", "a,b")
@@ -156,6 +164,7 @@ def test_revisions_become_commits(runner: Runner) -> None:
         ({"HEAD": "nowhere"}, "the input head names no commit that is here; actions/checkout needs fetch-depth: 0"),
         ({"BASE": ""}, "the input base is empty"),
         ({"STACK": ""}, "the input stack is empty"),
+        ({"COUNT": "yes"}, "the input count is `yes`; write true or false"),
     ],
 )
 def test_wrong_input_measures_nothing(runner: Runner, variables: dict[str, str], said: str) -> None:

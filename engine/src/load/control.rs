@@ -19,7 +19,12 @@ pub enum Input {
     Stop,
     /// No further requests until `Go`.
     Hold,
-    Go,
+    /// The next turn begins. It ends by itself once so many requests were sent; None: with the next `Hold`.
+    Go {
+        requests: Option<u64>,
+    },
+    /// A worker has sent its share of the turn's requests.
+    Spent,
     Interrupt,
     BadCommand(String),
     /// A worker's first connection stands.
@@ -39,7 +44,7 @@ impl Input {
     /// A line of commands; what is none becomes `BadCommand`, with a sentence for a person.
     pub fn parse(line: &str) -> Input {
         let found = serde_json::from_str::<serde_json::Value>(line).unwrap_or_default();
-        let window_s = &found["window_s"];
+        let (window_s, requests) = (&found["window_s"], &found["requests"]);
         match found["command"].as_str() {
             Some("measure") if window_s.is_null() || window_s.as_f64().is_some_and(is_window) => {
                 Input::Measure {
@@ -51,7 +56,16 @@ impl Input {
             )),
             Some("stop") => Input::Stop,
             Some("hold") => Input::Hold,
-            Some("go") => Input::Go,
+            Some("go")
+                if requests.is_null() || requests.as_u64().is_some_and(|count| count > 0) =>
+            {
+                Input::Go {
+                    requests: requests.as_u64(),
+                }
+            }
+            Some("go") => Input::BadCommand(format!(
+                "`requests` of the command `go` is {requests}; write a whole number above 0"
+            )),
             _ => Input::BadCommand(format!(
                 "`{line}` is not a command; write {{\"command\": …}} with \"measure\", \"hold\", \"go\" or \"stop\""
             )),
@@ -99,6 +113,8 @@ pub struct Orders {
     /// The number of the turn; the first is 1.
     pub turn: u64,
     pub turn_start: Reading,
+    /// The turn ends by itself once all threads have sent so many.
+    pub turn_requests: Option<u64>,
     pub clocks: Clocks,
 }
 
@@ -118,6 +134,7 @@ impl Orders {
             held,
             turn: u64::from(!held),
             turn_start: clocks.read(start_ns),
+            turn_requests: None,
             clocks,
         }
     }
@@ -127,7 +144,8 @@ impl Orders {
         self.held = true;
     }
 
-    pub fn go(&mut self, now_ns: u64) {
+    pub fn go(&mut self, now_ns: u64, requests: Option<u64>) {
+        self.turn_requests = requests;
         self.clocks.resume(now_ns);
         self.turn_start = self.clocks.read(now_ns);
         self.turn += 1;
@@ -150,6 +168,8 @@ pub struct TurnState {
     pub holds: bool,
     /// … and the controller has been told that the last answer is there.
     pub stands: bool,
+    /// The requests that it may still send in this turn.
+    pub left: u64,
     /// The load's clocks when this turn began.
     pub start_clocks: Reading,
 }
@@ -162,8 +182,17 @@ impl TurnState {
             version,
             holds: orders.held,
             stands: false,
+            left: u64::MAX,
             start_clocks: orders.phase_start,
         }
+    }
+
+    /// What one of so many threads may send in the turn that begins: shares differ by one at most.
+    pub fn begin(&mut self, thread: usize, threads: usize) {
+        self.left = self.orders.turn_requests.map_or(u64::MAX, |all| {
+            let (thread, threads) = (thread as u64, threads as u64);
+            all / threads + u64::from(thread < all % threads)
+        });
     }
 
     /// A moment of the machine's on the clock of active time.

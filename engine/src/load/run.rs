@@ -59,6 +59,8 @@ struct Standing {
     held: Vec<Held>,
     /// Whether all of them do.
     all: bool,
+    /// How many of them have sent their share of the turn's requests.
+    spent: usize,
     /// Commands that came before.
     later: VecDeque<Input>,
 }
@@ -201,7 +203,7 @@ impl<'a> Controller<'a> {
 
     fn on_input(&mut self, input: Input) {
         match input {
-            Input::Measure { .. } | Input::Hold | Input::Go if self.drains_turn() => {
+            Input::Measure { .. } | Input::Hold | Input::Go { .. } if self.drains_turn() => {
                 self.standing.later.push_back(input);
             }
             Input::Measure { window_s } if self.orders.phase == Phase::Warmup => {
@@ -214,7 +216,8 @@ impl<'a> Controller<'a> {
             Input::Stop if self.orders.phase < Phase::Drain => self.enter(Phase::Drain),
             Input::Stop => {}
             Input::Hold => self.hold(),
-            Input::Go => self.go(),
+            Input::Go { requests } => self.go(requests),
+            Input::Spent => self.on_spent(),
             Input::Held(held) => self.on_held(*held),
             Input::Interrupt => self.interrupt(),
             Input::BadCommand(message) => self.warn(message),
@@ -324,7 +327,7 @@ impl<'a> Controller<'a> {
         self.control.wake();
     }
 
-    fn go(&mut self) {
+    fn go(&mut self, requests: Option<u64>) {
         if self.orders.phase >= Phase::Drain {
             return;
         }
@@ -332,14 +335,29 @@ impl<'a> Controller<'a> {
             return self
                 .warn("the command `go` came without `hold`; it changes nothing".to_string());
         }
-        self.standing.all = false;
+        let open = self.config.offered.is_some();
+        if requests.is_some() && open {
+            self.warn(
+                "`requests` of the command `go` changes nothing: a rate says what is sent"
+                    .to_string(),
+            );
+        }
+        (self.standing.all, self.standing.spent) = (false, 0);
         let now_ns = sys::now_ns();
         if std::mem::take(&mut self.window.waits) {
             self.window.go_ns = Some(now_ns);
         }
-        self.orders.go(now_ns);
+        self.orders.go(now_ns, requests.filter(|_| !open));
         self.control.give(self.orders);
         self.control.wake();
+    }
+
+    /// Once all threads have sent what the turn was to send, it ends.
+    fn on_spent(&mut self) {
+        self.standing.spent += 1;
+        if self.standing.spent == self.config.load.threads && !self.orders.held {
+            self.hold();
+        }
     }
 
     /// Once all workers stand still, whose work it was can be told.

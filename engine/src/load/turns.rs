@@ -40,6 +40,8 @@ impl<S: Stream> Worker<S> {
         self.now_ns = sys::now_ns();
         self.turn.start_clocks = self.turn.orders.turn_start;
         self.begin_turn();
+        self.turn.begin(self.thread, self.config.load.threads);
+        self.tell_spent();
         let mut opening_ns = 0;
         for index in std::mem::take(&mut self.connections.parked) {
             if !self.connections.all[index].is_open() {
@@ -49,6 +51,26 @@ impl<S: Stream> Worker<S> {
             }
             self.now_ns = sys::now_ns();
             self.proceed(index, self.now_ns);
+        }
+    }
+
+    /// Counts what a connection sends now. False: the turn has no request left.
+    pub(crate) fn take_share(&mut self) -> bool {
+        if self.turn.left == 0 {
+            return false;
+        }
+        self.turn.left = self
+            .turn
+            .left
+            .saturating_sub(self.config.load.pipeline as u64);
+        self.tell_spent();
+        true
+    }
+
+    /// Tells that all of its share of the turn's requests is sent.
+    fn tell_spent(&self) {
+        if self.turn.left == 0 {
+            let _ = self.inputs.send(Input::Spent);
         }
     }
 

@@ -24,7 +24,7 @@ const WAKE: u64 = u64::MAX;
 const STANDING_NS: u64 = 3600 * SECOND_NS;
 
 pub struct Worker<S: Stream> {
-    thread: usize,
+    pub(crate) thread: usize,
     pub(crate) config: Arc<Config>,
     pub(crate) control: Arc<Control>,
     pub(crate) inputs: Sender<Input>,
@@ -173,7 +173,7 @@ impl<S: Stream> Worker<S> {
             self.connections.idle.push(index);
             return self.dispatch();
         }
-        if self.turn.holds {
+        if self.turn.holds || !self.take_share() {
             return self.connections.parked.push(index);
         }
         let number = self.timing.take_number();

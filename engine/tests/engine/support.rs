@@ -288,6 +288,12 @@ impl Running {
         let _ = writeln!(self.input, "{}", serde_json::json!({ "command": command }));
     }
 
+    /// Begins a turn that ends by itself.
+    pub fn go(&mut self, requests: u64) {
+        let command = serde_json::json!({ "command": "go", "requests": requests });
+        let _ = writeln!(self.input, "{command}");
+    }
+
     fn read_event(&mut self) -> bool {
         let mut line = String::new();
         if self.errors.read_line(&mut line).unwrap() == 0 {

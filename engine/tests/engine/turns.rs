@@ -45,6 +45,60 @@ fn turns() {
     }
 }
 
+/// A turn of so many requests ends by itself: all threads together send as many, the answers are there, and nothing else comes.
+#[test]
+fn turns_of_so_many_requests() {
+    for (threads, pipeline, requests, sent) in
+        [(1, 1, 7, 7), (3, 1, 100, 100), (3, 1, 2, 2), (1, 4, 10, 12)]
+    {
+        let server = serve(|_, _| Deed::Answer(good()));
+        let mut plan = plan(server.address);
+        plan["load"]["warmup_s"] = Value::Null;
+        plan["load"]["window_s"] = json!(60);
+        plan["load"]["connections"] = json!(3);
+        plan["load"]["threads"] = json!(threads);
+        plan["load"]["pipeline"] = json!(pipeline);
+        plan["load"]["begin"] = json!("held");
+        let mut running = start(&plan);
+        running.wait_for("held");
+        for turn in 1..4 {
+            running.go(requests);
+            let event = running.wait_for("held");
+            assert_eq!(event["ok"], turn * sent, "{threads} threads");
+            std::thread::sleep(Duration::from_millis(30));
+            assert_eq!(server.requests(), turn * sent, "sent while held");
+        }
+        running.tell("go");
+        while server.requests() <= 4 * sent {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        running.tell("stop");
+        let finished = running.finish();
+        assert_eq!(finished.code, 0);
+        assert_eq!(finished.number("/life/sent"), server.requests());
+    }
+}
+
+/// A rate says what is sent, so that a turn of so many requests is a warning in open loop, and lasts until the hold.
+#[test]
+fn no_turn_of_so_many_requests_in_open_loop() {
+    let server = serve(|_, _| Deed::Answer(good()));
+    let mut plan = plan(server.address);
+    plan["load"]["model"] = json!("open");
+    plan["load"]["rate_per_s"] = json!(500.0);
+    plan["load"]["warmup_s"] = Value::Null;
+    plan["load"]["begin"] = json!("held");
+    let mut running = start(&plan);
+    running.wait_for("held");
+    running.go(1);
+    running.wait_for("warning");
+    while server.requests() < 5 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    running.tell("stop");
+    assert_eq!(running.finish().code, 0);
+}
+
 /// Pauses run in turns: what a connection still had to pause at a hold it pauses after the next `go`, however long the load stood still.
 #[test]
 fn pauses_in_turns() {

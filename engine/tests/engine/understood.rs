@@ -104,7 +104,10 @@ fn golden_commands() {
                 window_s: Some(16.0)
             },
             Input::Hold,
-            Input::Go,
+            Input::Go { requests: None },
+            Input::Go {
+                requests: Some(2000)
+            },
             Input::Stop,
         ]
     ));
@@ -116,6 +119,10 @@ fn golden_commands() {
         (
             r#"{"command":"measure","window_s":"long"}"#,
             "is \"long\"; write seconds above 0",
+        ),
+        (
+            r#"{"command":"go","requests":0}"#,
+            "is 0; write a whole number above 0",
         ),
         (r#"{"command":"dance"}"#, "is not a command"),
         ("hold", "is not a command"),

@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from fairground import records
-from fairground.cli import placed, say, typed
+from fairground.cli import count, placed, say, typed
 from fairground.cli.arguments import takes
 from fairground.cli.follow import Voice, finish, record_to_resume, refuse_beside_resume
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
@@ -50,6 +50,8 @@ OPTIONS = (
            metavar="RULE"),
     Option("markdown", "Write the summary for a pull request to this file.", Path | None, None),
     *options.some("threads", "workers", "pool_size", "no_prepared", "durable", "pin"),
+    options.COUNT,
+    Option("requests", "With --count: requests of each start (default: about 3 s of its first).", int | None, None),
     options.ONE_VERSION,
     options.SEATS,
     *options.ONE_PATH,
@@ -61,7 +63,7 @@ OPTIONS = (
 
 
 @takes(*OPTIONS)
-def compare(_: typer.Context, given: Given) -> None:
+def compare(context: typer.Context, given: Given) -> None:
     """Tell whether two stacks, two revisions of one, one with and without SQL, or two runs differ.
 
     Both servers run at once, loaded in short turns.
@@ -71,6 +73,11 @@ def compare(_: typer.Context, given: Given) -> None:
     ./fairground compare SERVER:ONE --sql-before index.sql
     """
     places = Places.of(os.environ, given["servers"], given["results"])
+    if given["count"]:
+        count.compare(context, given, places)
+        return
+    if given["requests"] is not None:
+        raise LabError("`--requests` goes with `--count`: time is compared in windows", "leave it out, or add --count")
     rule = None if given["fail_on"] is None else fail_on.parse(given["fail_on"])
     a, b, known = given["a"], given["b"], places.load_servers()
     if given["hosts"] is not None and not placed.placed_roles(given):

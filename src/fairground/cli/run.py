@@ -9,7 +9,7 @@ from dataclasses import replace
 import typer
 
 from fairground import fleet, records
-from fairground.cli import placed, say, typed
+from fairground.cli import count, placed, say, typed
 from fairground.cli.arguments import takes
 from fairground.cli.follow import Voice, Work, follow
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
@@ -35,6 +35,9 @@ def run(context: typer.Context, given: Given) -> None:
     Examples: ./fairground run suites/matrix.toml · ./fairground run -s SERVER:VARIANT -w WORKLOAD --connections 10,100 --blocks 3
     """
     places = Places.of(os.environ, given["servers"], given["results"])
+    if given["count"]:
+        count.run(context, given, places)
+        return
     voice = Voice(given["quiet"], given["as_json"], given["progress"])
     if voice.progress and not voice.as_json:
         raise LabError("`--progress` needs `--json`", "without them the terminal shows what goes on")

@@ -109,9 +109,12 @@ class EngineSession:
         """Hold requests back; once all answers are there the event `held` comes."""
         self._send({"command": "hold"})
 
-    def go(self) -> None:
-        """Begin the next turn, after `hold` or where the plan begins held. Before the event `held` it waits for it."""
-        self._send({"command": "go"})
+    def go(self, requests: int | None = None) -> None:
+        """Begin the next turn, after `hold` or where the plan begins held. Before the event `held` it waits for it.
+
+        `requests`: it ends by itself once so many were sent, and `held` comes.
+        """
+        self._send({"command": "go"} if requests is None else {"command": "go", "requests": requests})
 
     def halt(self) -> None:
         """End the load now; the result still comes."""

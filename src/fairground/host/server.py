@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable, Collection, Container, Mapping
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -17,6 +17,7 @@ from fairground.host.streams import Streams
 from fairground.model import CellSettings, Finding, Server, Severity, Stack
 from fairground.model.contract import Ready, fill_names
 
+Under = Callable[[Sequence[str], Path], Sequence[str]]
 OTHERS = "docs/contracts.md has what a contract asks, and `./fairground try URL` measures a server without one"
 """What to do with a server that is up, and does not know the contract."""
 
@@ -61,13 +62,26 @@ def environment(inherited: Mapping[str, str], stack: Stack, values: Mapping[str,
     }
 
 
-def start(keeper: Keeper, stack: Stack, settings: CellSettings, host: str, port: int, database_url: str, stderr: Path) -> Child:
-    """Start a stack in its folder; what it prints on either stream goes to the file `stderr`."""
+def start(
+    keeper: Keeper,
+    stack: Stack,
+    settings: CellSettings,
+    host: str,
+    port: int,
+    database_url: str,
+    stderr: Path,
+    under: Under | None = None,
+) -> Child:
+    """Start a stack in its folder; what it prints on either stream goes to the file `stderr`.
+
+    `under` makes of its command, and its folder, the words that start it under an emulation; None: it runs natively.
+    """
     values = values_of(settings, host, port, database_url)
     memory_bytes = None if settings.memory_mb is None else settings.memory_mb * 1_000_000
     with open(stderr, "ab") as stream:
+        words = [fill_names(word, values) for word in stack.serve]
         return keeper.spawn(
-            [fill_names(word, values) for word in stack.serve],
+            words if under is None else under(words, stack.server.folder),
             role="server",
             env=environment(keeper.environ, stack, values),
             cwd=stack.server.folder,

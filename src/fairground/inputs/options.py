@@ -237,6 +237,8 @@ SHARED = (
 )  # fmt: skip
 """Those of every verb that measures."""
 
+COUNT = Option("count", "Count instructions and system calls for an answer, under QEMU; time is not measured.", bool, False)
+"""The option that counts work in place of measuring time."""
 WHY = Option("why", "Then, within this time, experiments on what limited it: 3m.", str | None, None, metavar="TIME")
 HOSTS = (
     Option("hosts", "Where hosts have joined: an address, or hosts.toml. They measure, or --place says what.", str | None, None,
@@ -260,6 +262,7 @@ OPTIONS = (
     SEATS,
     Option("profile", "A profile of the suite, such as full.", str | None, None),
     *SUITE,
+    COUNT,
     WHY,
     Option("resume", "Go on with an interrupted run: its id, or `latest`.", str | None, None, metavar="RUN"),
     Option("dry_run", "Print the plan and its time; measure nothing.", bool, False),

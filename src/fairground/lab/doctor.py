@@ -6,7 +6,7 @@ import shlex
 import subprocess
 from collections.abc import Iterator, Sequence
 
-from fairground.host import counters, isolation, machine
+from fairground.host import counters, emulation, isolation, machine
 from fairground.host.machine import MachineCheck
 from fairground.lab import setup
 from fairground.lab.places import Places
@@ -24,6 +24,7 @@ def checks(places: Places) -> tuple[MachineCheck, ...]:
         *lines,
         *isolation.checks(isolation.read()),
         counters.check(),
+        emulation.check(places.environ.get("PATH")),
         *setup.tool_checks(places),
         *setup.postgres_checks(places),
         setup.awake_check(places),

@@ -15,11 +15,13 @@ from fairground.lab import capacity as capacities
 from fairground.lab import service
 from fairground.lab.events import Reported
 from fairground.model import SCHEMA_VERSION, LabError, Machine, Run
+from fairground.model.count import CountAsked, CountedStart
 from fairground.model.pair import Round
 from fairground.model.record import ComparisonAsked, Record, RecordKind
 from fairground.records import journal
-from fairground.report import capacity, comparison, experiment, visit
+from fairground.report import capacity, comparison, counts, experiment, visit
 from fairground.report.comparison import ComparisonLine
+from fairground.report.counts import CountReport
 from fairground.report.run import page as texts
 from fairground.report.run import why
 from fairground.report.text import caveats, seats
@@ -188,11 +190,25 @@ def _experiment(record: Record[Any, Any], home: str | None) -> Rendered:
     return Rendered(next(iter(rows["sentences"]), ""), (("why.json", json.dumps(document, indent=2)), ("why.html", page)))
 
 
+def _counts(record: Record[Any, Any], home: str | None) -> Rendered:
+    found = counts_of(record)
+    page = counts.html(found, _facts(record), _foot(record), home)
+    document = {**counts.document(found), "versions": dict(record.head.versions)}
+    says = next(iter(found.sentences), found.title)
+    return Rendered(says, (("count.md", counts.markdown(found)), ("count.json", _whole(record, document)), ("count.html", page)))
+
+
+def counts_of(record: Record[CountAsked, CountedStart]) -> CountReport:
+    """Say what the starts of a counted record show so far."""
+    return counts.report(record.head.asked, record.entries)
+
+
 _RENDERERS: Mapping[RecordKind, Callable[[Record[Any, Any], str | None], Rendered]] = {
     RecordKind.COMPARISON: _comparison,
     RecordKind.CAPACITY: _capacity,
     RecordKind.TRY: _visit,
     RecordKind.WHY: _experiment,
+    RecordKind.COUNT: _counts,
 }
 
 

@@ -24,8 +24,11 @@ VERBS: Mapping[RecordKind, str] = {
     RecordKind.CHECK: "check",
     RecordKind.CROSS_CHECK: "cross-check",
     RecordKind.WHY: "why",
+    RecordKind.COUNT: "count",
 }
 """The verb that measures a kind, which its folder is called by, too."""
+BY_OPTION: Mapping[RecordKind, str] = {RecordKind.COUNT: "run --count"}
+"""What goes on with a kind that an option of a verb measures."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,8 @@ def open_record(
 def record_units(record: Record[Any, Any], units: Units) -> Iterator[Event]:
     """Keep each unit that is missing as it comes, and the end. A record in which nothing could be measured is removed again."""
     yield RecordOpened(record)
-    again = f"./fairground {VERBS[record.head.kind]} --resume {shlex.quote(str(record.folder))}"
+    kind = record.head.kind
+    again = f"./fairground {BY_OPTION.get(kind, VERBS[kind])} --resume {shlex.quote(str(record.folder))}"
     with error.resumable(record.folder, again), closing(units):
         try:
             for one in units if record.end is None else ():

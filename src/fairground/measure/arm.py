@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from fairground.host import Child, Resident
+from fairground.host.emulation import Emulator
 from fairground.judge import bottleneck, thresholds
 from fairground.model import (
     AuditLine,
@@ -31,6 +32,7 @@ from fairground.model import (
     Workload,
 )
 from fairground.model.contract import ContractData
+from fairground.model.count import WorkCount
 from fairground.model.pair import rejection
 from fairground.model.window import WindowTally
 from fairground.model.wire import Tls
@@ -101,6 +103,13 @@ class CheckArm(StackArm):
 
 
 @dataclass(frozen=True)
+class CountedArm(StackArm):
+    """A stack whose server runs under an emulation that counts what it carries out; None: it is not counted."""
+
+    emulator: Emulator | None = None
+
+
+@dataclass(frozen=True)
 class ServiceArm(Arm):
     """An address that somebody serves: no contract, no audit, no database of ours. `server`: whose CPU is read, if any."""
 
@@ -162,6 +171,8 @@ class ArmWindow:
     """What was seen of its roles meanwhile, five times a second; empty for a window made of turns."""
     handshakes: Handshakes | None = None
     """Of the load's whole life, its warm-up among it; None without TLS."""
+    work: WorkCount | None = None
+    """What the server carried out in it, where that was counted: then it has no goodput, no latency and no CPU."""
 
     @property
     def rate_per_s(self) -> float:

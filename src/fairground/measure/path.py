@@ -38,6 +38,8 @@ class Route:
         """The request by which the server that was started says that it is ready."""
         self.fixed_port: int | None = None
         """Where the server listens, whatever it is told; None: where it is told to."""
+        self.under: server.Under | None = None
+        """Makes the words that start the server under an emulation; None: it runs natively."""
         self._outside: tuple[str, ...] | None = None
         """The server's processes that had left its group when it was asked to end; None: it was not asked yet."""
 
@@ -137,7 +139,7 @@ class Route:
         self.ready = server.ready_of(stack.server)
         settings, log = settings or self._cell.settings, self._folder / "server.log"
         self._started_s = time.monotonic()
-        self.server = server.start(self._keeper, stack, settings, self.host, self.server_port, self.url, log)
+        self.server = server.start(self._keeper, stack, settings, self.host, self.server_port, self.url, log, self.under)
         self.meters["server"] = RoleMeter(self.server)
         return self.server
 

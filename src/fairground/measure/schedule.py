@@ -120,7 +120,17 @@ class Turns:
                     yield arm
 
 
-Ask = Whole | Turns
+@dataclass(frozen=True)
+class Counted:
+    """Let one arm answer so many requests, and count what its server carries out for them. `warm_up`: it counts for nothing."""
+
+    arm: str
+    load: Load
+    requests: int
+    warm_up: bool = False
+
+
+Ask = Whole | Turns | Counted
 
 
 class Schedule(Protocol):

@@ -23,12 +23,13 @@ import psycopg
 
 from fairground.host import disk
 from fairground.judge import validity
-from fairground.measure.arm import Arm, ArmWindow, CheckArm, Ended, NullArm, PgbenchArm, StackArm
+from fairground.measure.arm import Arm, ArmWindow, CheckArm, CountedArm, Ended, NullArm, PgbenchArm, StackArm
 from fairground.measure.bench import Bench
 from fairground.measure.checked import CheckedStack
+from fairground.measure.counted import CountedStack
 from fairground.measure.loaded import Loaded
 from fairground.measure.pgbench import Pgbench
-from fairground.measure.schedule import Ask, Schedule, Turns, Whole
+from fairground.measure.schedule import Ask, Counted, Schedule, Turns, Whole
 from fairground.measure.service import NullResponder, Reached
 from fairground.measure.stack import StartedStack
 from fairground.measure.stand import Stand, machines_between
@@ -83,7 +84,7 @@ class ArmSession:
         kind: type[Pgbench] | type[StartedStack] = Pgbench
         if isinstance(arm, StackArm):
             seen.database = database.name
-            kind = CheckedStack if isinstance(arm, CheckArm) else StartedStack
+            kind = {CheckArm: CheckedStack, CountedArm: CountedStack}.get(type(arm), StartedStack)
         return kind(self._bench, arm, folder, self._watch, seen, on, database=database)
 
     @property
@@ -172,11 +173,14 @@ class ArmSession:
         window = self._whole(ask)
         return () if window is None else (window,)
 
-    def _whole(self, ask: Whole) -> ArmWindow | None:
+    def _whole(self, ask: Whole | Counted) -> ArmWindow | None:
         loaded = self._loaded[ask.arm]
         if loaded.failed:
             return None
         try:
+            if isinstance(ask, Counted):
+                assert isinstance(loaded, CountedStack), "only a counted arm can be asked to work off requests"
+                return loaded.count(ask, self._number)
             return loaded.whole(ask, self._number)
         except (LabError, psycopg.Error) as error:
             loaded.find(INSTRUMENT.id, Severity.VOID, " ".join(str(error).split()))

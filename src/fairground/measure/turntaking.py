@@ -72,6 +72,14 @@ class TurnTaking:
         for role, spent_ns in self._shared_ns().items():
             self.shared_us[role] = self.shared_us.get(role, 0.0) + (spent_ns - before[role]) / 1000
 
+    def work_off(self, requests: int) -> None:
+        """Let the arm answer so many requests, however long it takes, and wait for the last of them."""
+        self._watch.turn = self._label
+        self.session.go(requests)
+        self._await_held()
+        self._watch.turn = None
+        self.ends.append((time.monotonic(), self.told.ok))
+
     def _shared_ns(self) -> dict[str, int]:
         return {role: meter.cpu_ns() for role, meter in self._seen.meters.items() if role == "database"}
 

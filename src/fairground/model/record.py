@@ -31,6 +31,7 @@ class RecordKind(StrEnum):
     CHECK = "check"
     CROSS_CHECK = "cross-check"
     WHY = "why"
+    COUNT = "count"
 
 
 @dataclass(frozen=True)

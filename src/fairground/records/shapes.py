@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fairground.capacity.parts import CapacityPart as CapacityPart
 from fairground.capacity.service.parts import ServicePart
 from fairground.model import SCHEMA_VERSION, Ending, LabError, Limit, Plan, Qualification, Trial, error, foreign
+from fairground.model.count import CountAsked, CountedStart
 from fairground.model.experiment import Start, WhyAsked
 from fairground.model.pair import Round
 from fairground.model.record import (
@@ -68,6 +69,7 @@ SHAPES: Mapping[RecordKind, Shape] = {
     RecordKind.CHECK: Shape(CheckAsked, StackChecked, HEAD),
     RecordKind.CROSS_CHECK: Shape(CrossCheckAsked, Agreement, HEAD),
     RecordKind.WHY: Shape(WhyAsked, Start, "why.html"),
+    RecordKind.COUNT: Shape(CountAsked, CountedStart, "count.html"),
 }
 LATER = (END, QUALIFICATION)
 """Files that a record does not have from its beginning."""

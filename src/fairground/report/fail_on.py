@@ -7,11 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fairground.model import LabError
+from fairground.report import counts
 from fairground.report.comparison import ComparisonLine, signed_percent
+from fairground.report.counts import CountLine
 from fairground.report.text import words
+from fairground.stats.counts import CountWord
 
 QUANTITIES = {"slower": ("goodput",), "dearer": ("server CPU",), "any": ("goodput", "server CPU")}
 """What each kind of rule looks at."""
+_COUNTED = re.compile(r"more:(\d+(?:\.\d+)?)%")
 _FORM = re.compile(r"(slower|dearer|any):(\d+(?:\.\d+)?)%")
 
 
@@ -24,9 +28,32 @@ class Rule:
     share: float
 
 
+def parse_counted(text: str) -> Rule:
+    """`more:1%` as a rule on instructions for an answer. LabError for anything else."""
+    found = _COUNTED.fullmatch(text)
+    if found is None:
+        raise LabError(f"`--fail-on {text}` is no rule on what is counted", "for instance --count --fail-on more:1%")
+    return Rule(text, (counts.INSTRUCTIONS,), float(found[1]) / 100)
+
+
+def broken_counts(lines: Sequence[CountLine], rule: Rule) -> tuple[str, ...]:
+    """One sentence for each workload on which B needs more, and the whole interval lies beyond the share."""
+    return tuple(
+        f"{line.workload}: {counts.signed_hundredths(ratio.low - 1)} {line.quantity} at least"
+        f" ({counts.signed_hundredths(ratio.middle - 1)} counted), and {rule.text} was asked for"
+        for line in lines
+        if (ratio := line.change.ratio) is not None
+        and line.quantity in rule.quantities
+        and line.change.word is CountWord.MORE
+        and ratio.low - 1 > rule.share
+    )
+
+
 def parse(text: str) -> Rule:
     """`slower:5%` as a rule. LabError for anything else."""
     found = _FORM.fullmatch(text)
+    if found is None and _COUNTED.fullmatch(text):
+        raise LabError(f"`--fail-on {text}` is a rule on what is counted, and time is measured", "add --count")
     if found is None:
         raise LabError(f"`--fail-on {text}` is not a rule", "for instance --fail-on slower:5%, dearer:5% or any:5%")
     if "goodput" in QUANTITIES[found[1]] and float(found[2]) >= 100:

@@ -1,0 +1,237 @@
+"""`--count` of `run` and `compare`: instructions and system calls for an answer, in place of time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import typer
+
+from fairground import records
+from fairground.cli import say, typed
+from fairground.cli.follow import Voice, finish
+from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
+from fairground.cli.seats import seat_verb
+from fairground.inputs import asked as asking
+from fairground.inputs import manifest, numbers, options
+from fairground.inputs.options import Given
+from fairground.lab import compare as comparing
+from fairground.lab import count as counting
+from fairground.lab import pages
+from fairground.lab.events import UnitDone
+from fairground.lab.places import Places
+from fairground.lab.preparation import Inputs
+from fairground.model import CellSettings, LabError, Load, storing
+from fairground.model.count import CountArm, CountAsked, CountedStart
+from fairground.model.record import Record, RecordKind
+from fairground.report import counts, fail_on
+from fairground.report.counts import CountReport
+from fairground.report.fail_on import Rule
+from fairground.stats import counts as of_starts
+from fairground.stats.counts import FLOOR
+
+CONNECTIONS = 16
+"""Connections of a counted load, where nobody says how many: a server of one core is busy with fewer."""
+BUDGET_S = 600.0
+"""Most seconds of a counted run, where nobody says how many; two starts of each arm are made in any case."""
+WARMUP_S = 60.0
+"""A warm-up that has not settled by then is told."""
+COMMON = ("count", "workload", "contract", "connections", "budget", "requests", "threads", "workers", "pool_size", "no_prepared")
+MAY = frozenset(
+    {
+        *(
+            *COMMON,
+            "durable",
+            "pin",
+            "postgres_version",
+            "seats",
+            "seed",
+            "resume",
+            "scale",
+            "timeout_ms",
+            "pool_wait_ms",
+            "stack",
+        ),
+        *("pool_per_worker", "memory_mb", "postgres", "a", "b", "revisions", "width", "fail_on", "markdown"),
+        *(one.name for one in (*options.SHARED, *options.ONE_PATH)),
+    }
+)
+"""Options that go with `--count`; all others are about time, or about another way to measure."""
+
+
+def compare(context: typer.Context, given: Given, places: Places) -> None:
+    """Count two stacks or two revisions, or hold two counted records against each other."""
+    _refuse_others(context, options_of(context))
+    rule = None if given["fail_on"] is None else fail_on.parse_counted(given["fail_on"])
+    known, a, b = places.load_servers(), given["a"], given["b"]
+    _refuse_urls([text for text in (a, b) if text is not None])
+    if given["resume"] is not None:
+        record = _resumed(places, given)
+    elif a is not None and b is not None and not comparing.is_stack(known, a) and not comparing.is_stack(known, b):
+        found = counts.between(*(records.load(records.find(places.results, text, RecordKind.COUNT)) for text in (a, b)))
+        _say(found, None, given["markdown"], given["as_json"], rule)
+        return
+    else:
+        named = comparing.name(known, a, b, given["revisions"])
+        workload = comparing.workload_of(places, known, named, given["workload"], given["contract"])
+        arms, floor = counting.arms_of(named), numbers.positive("--width", given["width"]) / 100
+        budget_s = numbers.seconds("--budget", given["budget"])
+        record = _count(places, given, _asked(context, given, arms, (workload,), True, floor, budget_s))
+    _tell(record, given["markdown"], given["as_json"], rule)
+
+
+def run(context: typer.Context, given: Given, places: Places) -> None:
+    """Count stacks on workloads."""
+    _refuse_others(context, options_of(context))
+    if given["suite"] is not None:
+        raise LabError(
+            "`--count` goes with `--stack`: a suite says how time is measured", "./fairground run --count --stack SERVER"
+        )
+    if given["resume"] is not None:
+        record = _resumed(places, given)
+    else:
+        if not given["stack"]:
+            raise LabError(
+                "name at least one `--stack` to be counted", "./fairground run --count --stack SERVER --workload WORKLOAD"
+            )
+        _refuse_urls(given["stack"])
+        known = places.load_servers()
+        stacks = list({one.id: one for name in given["stack"] for one in manifest.find_stack(known, name)}.values())
+        workloads = places.workloads_of(given["workload"] or (), stacks, given["contract"])
+        arms = [CountArm(one.id, one.id) for one in stacks]
+        budget_s = BUDGET_S if given["budget"] is None else numbers.seconds("--budget", given["budget"])
+        names = [one.id for one in workloads if all(one.id not in stack.server.skip for stack in stacks)]
+        record = _count(places, given, _asked(context, given, arms, names, False, FLOOR, budget_s))
+    _tell(record, None, given["as_json"], None)
+
+
+def options_of(context: typer.Context) -> dict[str, str]:
+    """Name → spelling of the options that stand on the command line."""
+    found = {}
+    for one in context.command.params:
+        name = str(one.name)
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            found[name] = next(iter(one.opts), name)
+    return found
+
+
+def _refuse_others(context: typer.Context, said: dict[str, str]) -> None:
+    """LabError for an option that says how time is measured."""
+    for name, spelling in said.items():
+        if name not in MAY and name != "suite":
+            raise LabError(
+                f"`{spelling}` cannot be combined with `--count`, which counts work and measures no time",
+                f"leave `{spelling}` out",
+            )
+    if "resume" in said and (
+        beside := sorted(said.keys() - {"resume", "count", *(one.name for one in options.SHARED), "fail_on", "markdown"})
+    ):
+        raise LabError(f"`{said[beside[0]]}` cannot be combined with `--resume`", "leave it out")
+
+
+def _refuse_urls(names: Collection[str]) -> None:
+    for name in names:
+        if "://" in name:
+            raise LabError(
+                f"`{name}` is a URL, and `--count` counts in a process that the lab starts",
+                "name a stack: ./fairground run --count --stack SERVER",
+            )
+
+
+def _asked(
+    context: typer.Context,
+    given: Given,
+    arms: Sequence[CountArm],
+    workloads: Sequence[str],
+    compared: bool,
+    floor: float,
+    budget_s: float,
+) -> CountAsked:
+    """Read how it is counted: on one core, with one worker and few connections, unless somebody says otherwise."""
+    said, many = options_of(context), given["connections"]
+    if isinstance(many, str):
+        found = numbers.counts("--connections", many)
+        if len(found) > 1:
+            raise LabError(f"`--connections {many}` names several loads, and one is counted", "name one of them")
+        many = found[0]
+    connections = numbers.positive("--connections", many) if "connections" in said else CONNECTIONS
+    load = Load(connections, warmup_max_s=WARMUP_S, timeout_ms=given.get("timeout_ms", Load.timeout_ms))
+    settings, load = seat_verb(given, load, given["database"])
+    settings = _on_one_core(settings, said)
+    requests = None if given["requests"] is None else numbers.positive("--requests", given["requests"])
+    load = load if "threads" in said else replace(load, threads=1)
+    path = asking.path(given)
+    return CountAsked(
+        tuple(arms), tuple(workloads), compared, load, settings, given["seed"] or 1, budget_s, floor, requests, path
+    )
+
+
+def _on_one_core(settings: CellSettings, said: Collection[str]) -> CellSettings:
+    """Put the server on one core with one worker, unless a person says something of either."""
+    if "workers" not in said:
+        settings = replace(settings, workers=1)
+    server = settings.cores_of("server")
+    if {"pin", "seats", "workers"} & set(said) or not server:
+        return settings
+    return replace(settings, pin=numbers.by_role({**dict(settings.pin), "server": server[:1]}))
+
+
+def _count(places: Places, given: Given, asked: CountAsked) -> Record[CountAsked, CountedStart]:
+    return _followed(Inputs(places, typed.command(), given["database"]), asked, given)
+
+
+def _resumed(places: Places, given: Given) -> Record[CountAsked, CountedStart]:
+    record = records.load(records.find(places.results, given["resume"], RecordKind.COUNT))
+    return _followed(Inputs(places, record.head.command, given["database"], record), record.head.asked, given)
+
+
+def _followed(inputs: Inputs, asked: CountAsked, given: Given) -> Record[CountAsked, CountedStart]:
+    """Count under lines of progress, and write the page."""
+    voice = Voice(given["quiet"], again="run --count --resume RUN", tell=_progress)
+    record = finish(lambda sink: counting.count_stacks(inputs, asked, sink), voice)
+    pages.write(record)
+    return record
+
+
+def _progress(event: UnitDone) -> None:
+    """One line for each start."""
+    one: CountedStart = event.record.entries[-1]
+    value, where = of_starts.instructions(one), f"start {one.number} of {one.arm} on {one.workload}"
+    if value is None:
+        say.note(f"{where}: no number: {one.rejected or one.void}")
+        return
+    unsettled = "" if one.settled else ", not settled"
+    say.note(f"{where}: {value:,.0f} instructions and {of_starts.calls(one):.2f} system calls for an answer{unsettled}")
+
+
+def _tell(record: Record[CountAsked, CountedStart], markdown: Path | None, as_json: bool, rule: Rule | None) -> None:
+    _say(pages.counts_of(record), record.folder, markdown, as_json, rule)
+
+
+def _say(found: CountReport, folder: Path | None, markdown: Path | None, as_json: bool, rule: Rule | None) -> None:
+    if markdown is not None:
+        with storing(markdown):
+            markdown.write_text(counts.markdown(found), encoding="utf-8")
+    if as_json:
+        say.document(counts.document(found) | {"folder": None if folder is None else str(folder)})
+    else:
+        for line in (*found.sentences, *found.notes):
+            say.line(line)
+        if folder is not None:
+            say.line(f"page  {folder / records.SHAPES[RecordKind.COUNT].page}")
+    _exit(found, rule)
+
+
+def _exit(found: CountReport, rule: Rule | None) -> None:
+    """Exit code 1 where an arm is rejected or the rule is broken, 3 without a number."""
+    if found.rejected:
+        raise typer.Exit(BAD_ANSWER)
+    if not (found.is_measured or found.lines) or (rule is not None and not found.lines):
+        raise typer.Exit(NOTHING_MEASURED)
+    sentences = () if rule is None else fail_on.broken_counts(found.lines, rule)
+    for sentence in sentences:
+        say.note(f"failed: {sentence}")
+    if sentences:
+        raise typer.Exit(BAD_ANSWER)

@@ -1,0 +1,53 @@
+"""Read what the plugin has counted of a server's processes, and find those that have left the emulation."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from fairground.host.process import Process
+from fairground.model.count import WorkCount
+
+CALLS, SLOTS = 1024, 4096
+"""As in counter.c: a counter for each system call by number, then one of instructions for each thread."""
+FILE = struct.Struct(f"{CALLS + SLOTS}Q")
+EXECUTES = ("execve", "execveat")
+"""The system calls by which a process goes on as another program, natively."""
+
+
+class CountReader:
+    """Reads the counts in a folder. A process that ended keeps its file, so that no sum ever falls."""
+
+    def __init__(self, folder: Path, calls: Mapping[int, str], program: str) -> None:
+        self.folder, self._calls, self._program = folder, calls, os.path.realpath(program)
+
+    def read(self) -> WorkCount:
+        """All that was counted so far."""
+        instructions, calls = 0, dict[str, int]()
+        for path in self.folder.glob("*.counts"):
+            data = path.read_bytes()
+            if len(data) != FILE.size:
+                continue  # it is being made
+            values = FILE.unpack(data)
+            instructions += sum(values[CALLS:])
+            for number, count in enumerate(values[:CALLS]):
+                if count:
+                    name = self._calls.get(number, f"call {number}")
+                    calls[name] = calls.get(name, 0) + count
+        return WorkCount(instructions, calls)
+
+    def outside(self, alive: Iterable[Process]) -> tuple[str, ...]:
+        """The commands of those processes that run natively: they went on as another program, and nobody counts them."""
+        return tuple(command for one in alive if (command := self._native(one.pid)) is not None)
+
+    def _native(self, pid: int) -> str | None:
+        try:
+            program = os.readlink(f"/proc/{pid}/exe")
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            return None  # it has ended, or is about to
+        if os.path.realpath(program) == self._program:
+            return None
+        return " ".join(command.decode(errors="replace").split("\0")).strip() or program

@@ -1,0 +1,91 @@
+"""A stack whose server runs under an emulation that counts, with fixed work for its load; else it is as any other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from fairground.host.emulation import CountReader
+from fairground.host.emulation.reading import EXECUTES
+from fairground.measure.arm import ArmWindow, CountedArm
+from fairground.measure.schedule import Counted
+from fairground.measure.stack import StartedStack
+from fairground.model import Doing, Severity
+from fairground.model.count import UNCOUNTED
+from fairground.model.secret import PRIVATE_FOLDER
+
+STARTED_ANEW = "a program that a server starts runs natively, outside of the emulation"
+
+
+@dataclass
+class CountedStack(StartedStack):
+    """One stack whose work is counted. What it does natively has no number, and is found."""
+
+    reader: CountReader = field(init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        assert isinstance(self.arm, CountedArm) and self.arm.emulator is not None, "a counted arm needs an emulation"
+        emulator, counts = self.arm.emulator, self.folder / "counts"
+        counts.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+        self.reader = CountReader(counts, emulator.calls, emulator.program)
+        path = self.bench.keeper.environ.get("PATH")
+        self.path.under = lambda words, folder: emulator.words(words, folder, path, counts)
+
+    def ready(self) -> None:
+        """Prepare for the load as any stack, unless its server has left the emulation already."""
+        self._find_natives()
+        super().ready()
+
+    def count(self, ask: Counted, number: int) -> ArmWindow | None:
+        """Let it answer so many requests, and count. None where it could not, which is among its findings."""
+        taking = self.begin_turns(ask.load)
+        if not ask.warm_up:
+            taking.measure()
+        self.on(self.arm.label, Doing("warmup" if ask.warm_up else "window", 0.0, 0.0))
+        self.seen.open_window(afresh=False)
+        work, told, probed = self.reader.read(), taking.told, self._probed()
+        taking.work_off(ask.requests)
+        done, now, probes = self.reader.read() - work, taking.told - told, self._probed() - probed
+        self.seen.close_window()
+        self.notice_end()
+        self._find_natives()
+        if not ask.warm_up and (started := sum(done.system_calls.get(name, 0) for name in EXECUTES)):
+            programs = "a program" if started == 1 else f"{started} programs"
+            self._leave_uncounted(f"the server started {programs} while it was counted: {STARTED_ANEW}")
+        if not self.failed and now.ok == 0:
+            sentence = f"it gave no good answer in a whole window ({now.not_ok:,} others)"
+            self.find("no-good-answer", Severity.REJECT, sentence)
+        if self.failed:
+            return None
+        window = ArmWindow(
+            arm=self.arm.label,
+            number=number,
+            load=ask.load,
+            ok=now.ok + probes,
+            not_ok=now.not_ok,
+            window_s=now.active_s,
+            roles={},
+            host=None,
+            machine=(),
+            warm_up=ask.warm_up,
+            work=done,
+        )
+        self.windows.append(window)
+        return window
+
+    def _probed(self) -> int:
+        """The requests of the lab's own so far that were answered: the server works for them, too."""
+        return 0 if self.prober is None else sum(1 for one in self.prober.probes if one.acknowledged)
+
+    def _find_natives(self) -> None:
+        """Find the server's processes that run natively."""
+        if self.failed or self.path.server is None:
+            return
+        if natives := self.reader.outside(self.path.server.alive()):
+            sentence = f"`{natives[0]}` of the server is not counted: {STARTED_ANEW}"
+            workers = self.arm.cell.settings.workers
+            self._leave_uncounted(sentence if workers == 1 else f"{sentence}; with --workers 1 it may not be needed")
+
+    def _leave_uncounted(self, sentence: str) -> None:
+        self.find(UNCOUNTED, Severity.VOID, sentence)
+        self.failed = True

@@ -1,0 +1,101 @@
+"""One start of a counted arm: warm-up by work until its counts settle, then the same requests as at every start of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fairground.measure.arm import ArmWindow, CountedArm
+from fairground.measure.bench import Bench
+from fairground.measure.schedule import Counted
+from fairground.measure.session import ArmSession
+from fairground.model import Load, Severity
+from fairground.model.count import CountedStart, CountedWindow
+from fairground.stats import counts
+
+COUNTED_S, MOST_S = 3.0, 20.0
+"""The counted windows of an arm's first start take about the first together, and the second where ENOUGH takes longer."""
+ENOUGH, LEAST, MOST = 8_000, 320, 200_000
+"""Requests of a start that hold some collections of garbage, the fewest, and the most."""
+WINDOWS = 32
+"""Counted windows of a start: several for each collection of garbage, which the taper over them then leaves whole."""
+WARM_UP_S, LEAST_WARMING = 0.5, 100
+"""About so long is a window of the warm-up where nobody knows yet how many requests a counted one has, and the fewest of it."""
+PILOT = 5
+"""The first one has so many requests for each connection."""
+READY_S = 180.0
+"""A server may take so long to become ready: translated, it is up to twenty times slower than natively."""
+
+
+@dataclass(frozen=True)
+class WorkedOff:
+    """The schedule of one start. `requests`: of its counted windows together; None: what its pilot allows.
+
+    Where the warm-up does not settle within the load's `warmup_max_s`, it is counted all the same, and that is told.
+    """
+
+    arm: str
+    load: Load
+    requests: int | None
+    floor: float
+
+    def next(self, windows: Sequence[ArmWindow], failed: Collection[str]) -> Counted | None:
+        """A window of the warm-up, a counted one, or the end."""
+        if self.arm in failed:
+            return None
+        warm = [one for one in windows if one.warm_up]
+        done = len(windows) - len(warm)
+        if not done and not self._is_over(warm):
+            return Counted(self.arm, self.load, self._warming(warm), warm_up=True)
+        if done >= WINDOWS:
+            return None
+        return Counted(self.arm, self.load, max(1, self.requests_after(warm) // WINDOWS))
+
+    def _warming(self, warm: Sequence[ArmWindow]) -> int:
+        """The requests of the next window of the warm-up: as many as in a counted one, where that is known."""
+        if not warm:
+            return PILOT * self.load.connections
+        return max(LEAST_WARMING, round(WARM_UP_S * _pace(warm[-1])) if self.requests is None else self.requests // WINDOWS)
+
+    def requests_after(self, warm: Sequence[ArmWindow]) -> int:
+        """The requests of the counted windows together, after the warm-up."""
+        if self.requests is not None or not warm:
+            return self.requests or 0
+        pace = _pace(warm[-1])
+        wanted = max(COUNTED_S * pace, min(ENOUGH, MOST_S * pace))
+        return max(LEAST, min(MOST, round(wanted / WINDOWS) * WINDOWS))
+
+    def has_settled(self, warm: Sequence[ArmWindow]) -> bool:
+        """True if the counts of the warm-up's last windows agree; its pilot says nothing of them."""
+        values = [one.work.instructions / one.ok for one in warm[1:] if one.work is not None and one.ok]
+        return counts.has_settled(values, self.floor)
+
+    def _is_over(self, warm: Sequence[ArmWindow]) -> bool:
+        return sum(one.window_s for one in warm) >= self.load.warmup_max_s or self.has_settled(warm)
+
+
+def _pace(window: ArmWindow) -> float:
+    """Good answers a second: so much work fits into a while. It is told to nobody."""
+    return window.ok / window.window_s if window.window_s else 0.0
+
+
+def one_start(bench: Bench, arm: CountedArm, requests: int | None, floor: float, folder: Path, number: int) -> CountedStart:
+    """Start an arm, count what it does, stop and audit it: the start of a number, from 1. A failure is among its findings."""
+    began = time.monotonic()
+    schedule = WorkedOff(arm.label, arm.cell.load, requests, floor)
+    with ArmSession(replace(bench, ready_timeout_s=READY_S), [arm], folder) as session:
+        windows = list(session.play(schedule))
+    warm = [one for one in windows if one.warm_up]
+    settled = schedule.has_settled(warm)
+    return CountedStart(
+        arm.label,
+        arm.workload.id,
+        number,
+        schedule.requests_after(warm),
+        tuple(CountedWindow(one.ok, one.work, one.warm_up) for one in windows if one.work is not None),
+        settled,
+        tuple(one for one in session.ended[arm.label].findings if one.severity is not Severity.NOTE),
+        time.monotonic() - began,
+    )

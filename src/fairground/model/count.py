@@ -1,0 +1,104 @@
+"""Counted sessions: what a server carries out for an answer, in instructions and system calls. Frozen values.
+
+These are counts and no times: they say nothing of goodput, latency or CPU, and nothing of those is told beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fairground.model.pair import rejection
+from fairground.model.plan import CellSettings, Load, Topology
+from fairground.model.result import Finding, Severity
+
+UNCOUNTED = "uncounted"
+"""The finding that a part of a server's work was not counted: the start has no number."""
+
+
+@dataclass(frozen=True)
+class WorkCount:
+    """Instructions that a server's processes carried out in user space, and their system calls by name."""
+
+    instructions: int = 0
+    system_calls: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def calls(self) -> int:
+        """All system calls together."""
+        return sum(self.system_calls.values())
+
+    def __sub__(self, before: WorkCount) -> WorkCount:
+        calls = {name: count - before.system_calls.get(name, 0) for name, count in self.system_calls.items()}
+        return WorkCount(self.instructions - before.instructions, {name: count for name, count in calls.items() if count})
+
+
+@dataclass(frozen=True)
+class CountArm:
+    """One side of a counted measurement, under its label. `revision` is of git, or None: the server as it stands."""
+
+    label: str
+    stack: str
+    revision: str | None = None
+
+
+@dataclass(frozen=True)
+class CountAsked:
+    """The arms whose work is counted on each of the workloads. `floor`: a share that is not worth telling.
+
+    `compared`: the second arm is held against the first. `requests`: of a start's counted windows together; None: as many as the
+    pace of the arm's first start allows.
+    """
+
+    arms: tuple[CountArm, ...]
+    workloads: tuple[str, ...]
+    compared: bool
+    load: Load
+    settings: CellSettings
+    seed: int
+    budget_s: float
+    floor: float
+    requests: int | None = None
+    topology: Topology = Topology()
+
+
+@dataclass(frozen=True)
+class CountedWindow:
+    """The work of an arm in one window of fixed work. `answers` are the good ones, the lab's own probes among them."""
+
+    answers: int
+    work: WorkCount
+    warm_up: bool = False
+
+
+@dataclass(frozen=True)
+class CountedStart:
+    """One start of an arm on a workload: the unit of evidence.
+
+    `requests` were asked in its counted windows together. `settled`: the counts of its warm-up's windows agreed before them.
+    """
+
+    arm: str
+    workload: str
+    number: int
+    requests: int
+    windows: tuple[CountedWindow, ...]
+    settled: bool
+    findings: tuple[Finding, ...]
+    took_s: float
+
+    @property
+    def rejected(self) -> str | None:
+        """The sentence that says why the arm has no number at all; None where it has one."""
+        return rejection(self.arm, self.findings)
+
+    @property
+    def void(self) -> str | None:
+        """The sentence that says why this start has no number; None where it has one, or where the arm is rejected."""
+        found = next((one for one in self.findings if one.severity is Severity.VOID), None)
+        return None if found is None or self.rejected else found.sentence
+
+    @property
+    def counted(self) -> Sequence[CountedWindow]:
+        """The windows after the warm-up; none where the start has no number."""
+        return () if self.rejected or self.void else [one for one in self.windows if not one.warm_up]

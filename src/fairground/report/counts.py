@@ -1,0 +1,290 @@
+"""A counted measurement as text: what each arm needs for an answer, how two of them differ, and what that does not say. Pure."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fairground.model.count import CountArm, CountAsked, CountedStart
+from fairground.model.record import Record
+from fairground.report.run import page
+from fairground.report.text import words
+from fairground.run import counting
+from fairground.stats import counts
+from fairground.stats.counts import CountChange, CountWord
+from fairground.stats.intervals import Interval
+
+INSTRUCTIONS, CALLS = "instructions", "system calls"
+MOST_NAMES = 10
+"""So many system calls are told by name, those that are asked for most first."""
+LEAST_OF_NAME = 0.005
+"""Fewer calls of a kind per answer are not told: they are those of a start, or of a timer."""
+WHOLE = 1000
+"""From so many on a count for an answer is told without a fraction."""
+NOT_TIME = (
+    "instructions are those of the server's own code in user space, under an emulation: they are no time. What the kernel and the"
+    " database do for an answer is not among them, and caches, memory and branches cost nothing here"
+)
+
+
+@dataclass(frozen=True)
+class CountRow:
+    """The needs of an arm for an answer on a workload. None: no start of it has a number; `why` says so."""
+
+    arm: str
+    workload: str
+    starts: int
+    requests: int
+    instructions: float | None
+    interval: Interval | None
+    spread: float | None
+    calls: float | None
+    names: Mapping[str, float]
+    """System call → how often for an answer, the most frequent first."""
+    unsettled: int
+    """Starts whose warm-up did not settle."""
+    why: str | None = None
+
+
+@dataclass(frozen=True)
+class CountLine:
+    """One counted quantity of two arms on a workload."""
+
+    workload: str
+    quantity: str
+    a: float
+    b: float
+    change: CountChange
+
+
+@dataclass(frozen=True)
+class CountReport:
+    """The content of a counted measurement, whatever it is shown as."""
+
+    title: str
+    rows: tuple[CountRow, ...]
+    lines: tuple[CountLine, ...]
+    sentences: tuple[str, ...]
+    notes: tuple[str, ...]
+    rejected: bool
+
+    @property
+    def is_measured(self) -> bool:
+        """True if there is a number."""
+        return any(row.instructions is not None for row in self.rows)
+
+
+def report(asked: CountAsked, made: Sequence[CountedStart]) -> CountReport:
+    """Say what the starts so far show."""
+    rows = tuple(
+        _row(arm, workload, counting.starts_of(made, workload, arm)) for workload in asked.workloads for arm in asked.arms
+    )
+    lines = tuple(line for workload in asked.workloads for line in _lines(asked, workload, made)) if asked.compared else ()
+    title = f"{asked.arms[1].label} against {asked.arms[0].label}" if asked.compared else _title(asked)
+    lost = tuple(f"{row.workload}: {row.why}" for row in rows if row.why is not None)
+    a, b = asked.arms[0].label, asked.arms[-1].label
+    levels = tuple(_level(row) for row in rows if row.why is None)
+    said = tuple(_sentence(a, b, line, asked.floor) for line in lines) if asked.compared else levels
+    return CountReport(title, rows, lines, (*lost, *said), _notes(asked, rows), any(one.rejected for one in made))
+
+
+def between(one: Record[CountAsked, CountedStart], other: Record[CountAsked, CountedStart]) -> CountReport:
+    """Hold one record's counts against another's, for each stack and workload that both have."""
+    floor, lines, sentences = one.head.asked.floor, list[CountLine](), list[str]()
+    for workload in one.head.asked.workloads:
+        for arm in one.head.asked.arms:
+            sides = [counting.starts_of(record.entries, workload, arm) for record in (one, other)]
+            found = _compared(workload, sides, floor)
+            lines += found
+            sentences += [_sentence(f"{arm.label} in {one.id}", f"{arm.label} in {other.id}", line, floor) for line in found]
+    before, after = ({**record.head.versions, "CPU": record.head.machine.cpu_model or "unknown"} for record in (one, other))
+    changed = [f"{name} {before.get(name, 'none')} and {after.get(name, 'none')}" for name in sorted({*before, *after})
+               if before.get(name) != after.get(name)]  # fmt: skip
+    notes = (f"the records differ in {', '.join(changed)}",) if changed else ()
+    return CountReport(f"{other.id} against {one.id}", (), tuple(lines), tuple(sentences), (*notes, NOT_TIME), False)
+
+
+def _title(asked: CountAsked) -> str:
+    return f"{', '.join(arm.label for arm in asked.arms)} on {', '.join(asked.workloads)}"
+
+
+def _row(arm: CountArm, workload: str, starts: Sequence[CountedStart]) -> CountRow:
+    sound = [one for one in starts if one.counted]
+    values = counting.values(sound)
+    names: dict[str, list[float]] = {}
+    for one in sound:
+        for name, times in counts.calls_by_name(one).items():
+            names.setdefault(name, []).append(times)
+    means = {name: sum(every) / len(sound) for name, every in names.items()}
+    why = (
+        None
+        if sound
+        else next((one.rejected or f"`{arm.label}` has no number: {one.void}" for one in starts), "it was not started")
+    )
+    return CountRow(
+        arm.label,
+        workload,
+        len(sound),
+        max((one.requests for one in sound), default=0),
+        statistics.fmean(values) if values else None,
+        counts.level(values),
+        counts.spread(values),
+        statistics.fmean(_value(one, CALLS) for one in sound) if sound else None,
+        dict(sorted(((n, m) for n, m in means.items() if m >= LEAST_OF_NAME), key=lambda one: -one[1])),
+        sum(not one.settled for one in sound),
+        why,
+    )
+
+
+def _lines(asked: CountAsked, workload: str, made: Sequence[CountedStart]) -> list[CountLine]:
+    """Both quantities of a workload; none where an arm has no number."""
+    return _compared(workload, [counting.starts_of(made, workload, arm) for arm in asked.arms], asked.floor)
+
+
+def _compared(workload: str, sides: Sequence[Sequence[CountedStart]], floor: float) -> list[CountLine]:
+    found = []
+    for quantity in (INSTRUCTIONS, CALLS):
+        a, b = ([_value(one, quantity) for one in side if one.counted] for side in sides)
+        if a and b:
+            found.append(CountLine(workload, quantity, statistics.fmean(a), statistics.fmean(b), counts.change(a, b, floor)))
+    return found
+
+
+def _value(start: CountedStart, quantity: str) -> float:
+    found = counts.instructions(start) if quantity == INSTRUCTIONS else counts.calls(start)
+    return found or 0.0
+
+
+def _sentence(a: str, b: str, line: CountLine, floor: float) -> str:
+    """Say how B's work compares with A's."""
+    ratio, what = line.change.ratio, f"{line.workload}: "
+    if ratio is None:
+        return f"{what}too few starts to compare the {line.quantity} of {b} and {a}"
+    middle, low, high = (signed_hundredths(one - 1) for one in (ratio.middle, ratio.low, ratio.high))
+    amount = f"{middle} ({low} to {high}, 95 % CI)"
+    match line.change.word:
+        case CountWord.MORE | CountWord.LESS as word:
+            return f"{what}{b} needs {word} {line.quantity} for an answer than {a}: {amount}"
+        case CountWord.ALIKE:
+            return f"{what}{b} and {a} need the same {line.quantity} within ± {_hundredths(floor)}: {amount}"
+        case _:
+            return f"{what}no difference in {line.quantity} is told between {b} and {a}: {amount}"
+
+
+def _level(row: CountRow) -> str:
+    scatter = "" if row.spread is None else f" ± {_hundredths(row.spread)} from start to start"
+    needs = f"{amount(row.instructions)} instructions{scatter}, and {amount(row.calls)} system calls"
+    return f"{row.workload}: {row.arm} needs {needs} for an answer"
+
+
+def _notes(asked: CountAsked, rows: Sequence[CountRow]) -> tuple[str, ...]:
+    """Say how the numbers were made, and what they do not say."""
+    found = [
+        f"{row.workload}, {row.arm}: {words.plural(row.starts, 'start')} of {row.requests:,} requests,"
+        f" {'spread unknown' if row.spread is None else f'spread {_hundredths(row.spread)}'}"
+        for row in rows
+        if row.starts
+    ]
+    found += [
+        f"{row.workload}, {row.arm}: the warm-up of {words.plural(row.unsettled, 'start')} did not settle, and its count may fall"
+        for row in rows
+        if row.unsettled
+    ]
+    workers = asked.settings.workers
+    how = (
+        f"closed loop of {asked.load.connections} connections, {words.plural(workers, 'worker')}, the same requests at each start"
+    )
+    return (*found, how, NOT_TIME)
+
+
+def amount(value: float | None) -> str:
+    """A count for an answer, to as many digits as repeat: `54,343` and `34.42`."""
+    return words.NO_NUMBER if value is None else f"{value:,.0f}" if value >= WHOLE else f"{value:,.2f}"
+
+
+def _hundredths(share: float) -> str:
+    return f"{share:.2%}".replace("%", " %")
+
+
+def signed_hundredths(share: float) -> str:
+    """0.0102 → `+1.02 %`."""
+    return f"{share:+.2%}".replace("%", " %").replace("-", "−")
+
+
+def document(found: CountReport) -> dict[str, object]:
+    """The document for `--json`."""
+    rows = [
+        {
+            "stack": row.arm,
+            "workload": row.workload,
+            "starts": row.starts,
+            "requests": row.requests,
+            "instructions_per_answer": row.instructions,
+            "spread": row.spread,
+            "system_calls_per_answer": row.calls,
+            "system_calls": dict(row.names),
+            "unsettled_starts": row.unsettled,
+            "why": row.why,
+        }
+        for row in found.rows
+    ]
+    lines = [
+        {
+            "workload": line.workload,
+            "quantity": line.quantity,
+            "a": line.a,
+            "b": line.b,
+            "change": None if (ratio := line.change.ratio) is None else ratio.middle - 1,
+            "change_low": None if ratio is None else ratio.low - 1,
+            "change_high": None if ratio is None else ratio.high - 1,
+            "verdict": str(line.change.word),
+        }
+        for line in found.lines
+    ]
+    return {"counted": rows, "lines": lines, "sentences": list(found.sentences), "notes": list(found.notes)}
+
+
+def markdown(found: CountReport) -> str:
+    """A summary for a pull request."""
+    table = ["| workload | quantity (per answer) | A | B | B against A | 95 % CI | verdict |", "|--|--|--:|--:|--:|--|--|"]
+    for line in found.lines:
+        ratio = line.change.ratio
+        amounts = ("—", "—") if ratio is None else (
+            signed_hundredths(ratio.middle - 1),
+            f"{signed_hundredths(ratio.low - 1)} … {signed_hundredths(ratio.high - 1)}",
+        )  # fmt: skip
+        cells = (line.workload, line.quantity, amount(line.a), amount(line.b), *amounts, str(line.change.word))
+        table.append("| " + " | ".join(map(words.cell, cells)) + " |")
+    told = [f"- {words.prose(one)}" for one in (*found.sentences, *found.notes)]
+    levels = [*_levels(found.rows), ""] if found.rows else []
+    return "\n".join([f"## {words.prose(found.title)}", "", *([*table, ""] if found.lines else []), *levels, *told, ""])
+
+
+def _levels(rows: Sequence[CountRow]) -> list[str]:
+    """The table of what each arm needs for an answer."""
+    head = ["| workload | stack | instructions | spread | system calls | starts | requests |", "|--|--|--:|--:|--:|--:|--:|"]
+    for row in rows:
+        spread = words.NO_NUMBER if row.spread is None else _hundredths(row.spread)
+        numbers = (amount(row.instructions), spread, amount(row.calls), str(row.starts), f"{row.requests:,}")
+        head.append("| " + " | ".join(map(words.cell, (row.workload, row.arm, *numbers))) + " |")
+    return head
+
+
+def html(found: CountReport, facts: Sequence[str], foot: str, home: str | None = None) -> str:
+    """The measurement as a page. `facts` are one line about the machine."""
+    return page.frame_page(
+        "count.html",
+        f"counted · {found.title}",
+        found.sentences or (found.title,),
+        facts=facts,
+        rows=found.rows,
+        lines=found.lines,
+        names=[(row, list(row.names.items())[:MOST_NAMES]) for row in found.rows if row.names],
+        notes=found.notes,
+        amount=amount,
+        signed=signed_hundredths,
+        share=_hundredths,
+        foot=foot,
+        home=home,
+    )

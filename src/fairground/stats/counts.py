@@ -1,0 +1,140 @@
+"""Statistics of counted work: whether counts have settled, what an arm's starts say, and how two arms differ. Pure.
+
+The unit of evidence is the start, as everywhere. Counts do not follow the machine's pace, so that starts of two arms need no
+pairing: each is compared with all of the other's.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from fairground.model.count import CountedStart, WorkCount
+from fairground.stats.intervals import Interval, student, t_interval
+
+FLOOR = 0.005
+"""A smaller share is not worth telling: another compiler, or another order of functions, moves a count as much."""
+LEAST_STARTS = 2
+"""Fewer starts of an arm have no spread."""
+SETTLED_HALF = 4
+"""So many windows are held against as many before them."""
+SETTLED_FLOORS = 2.0
+"""They agree where their medians differ by so many floors at most."""
+
+
+class CountWord(StrEnum):
+    """The word on the work of B against that of A."""
+
+    MORE = "more"
+    LESS = "less"
+    ALIKE = "alike"
+    """The whole interval lies within the floor."""
+    UNKNOWN = "not known"
+    """More starts would tell."""
+
+
+@dataclass(frozen=True)
+class CountChange:
+    """The change of a count from A to B. `ratio` is B over A, with its interval; None: it is not known how starts scatter."""
+
+    word: CountWord
+    ratio: Interval | None
+
+    @property
+    def half_width(self) -> float | None:
+        """Half the width of the interval, as a share."""
+        return None if self.ratio is None else math.sqrt(self.ratio.high / self.ratio.low) - 1
+
+
+def weights(count: int) -> list[float]:
+    """The weight of each of so many windows after one another: most in their middle, and falling evenly to both ends.
+
+    A collection of garbage costs as much as hundreds of answers. Whether one falls just inside of the windows or just outside
+    moves their plain mean by its whole cost, and one with these weights hardly (Harris, Proceedings of the IEEE 1978).
+    """
+    return [math.sin(math.pi * (place + 0.5) / count) ** 2 for place in range(count)]
+
+
+def per_answer(start: CountedStart, count: Callable[[WorkCount], int]) -> float | None:
+    """Return what a start needed for an answer, its windows by their weights. None where it has no number."""
+    windows = start.counted
+    shares = weights(len(windows))
+    answers = math.fsum(share * one.answers for share, one in zip(shares, windows, strict=True))
+    done = math.fsum(share * count(one.work) for share, one in zip(shares, windows, strict=True))
+    return done / answers if answers else None
+
+
+def instructions(start: CountedStart) -> float | None:
+    """Instructions of a start for an answer; None where it has no number."""
+    return per_answer(start, lambda work: work.instructions)
+
+
+def calls(start: CountedStart) -> float | None:
+    """System calls of a start for an answer; None where it has no number."""
+    return per_answer(start, lambda work: work.calls)
+
+
+def calls_by_name(start: CountedStart) -> dict[str, float]:
+    """System call → how often a start made it for an answer; none where it has no number."""
+    names = sorted({name for one in start.counted for name in one.work.system_calls})
+    return {name: times for name in names if (times := per_answer(start, _Named(name))) is not None}
+
+
+@dataclass(frozen=True)
+class _Named:
+    """Counts the system calls of one name."""
+
+    name: str
+
+    def __call__(self, work: WorkCount) -> int:
+        return work.system_calls.get(self.name, 0)
+
+
+def has_settled(values: Sequence[float], floor: float = FLOOR) -> bool:
+    """True if the last windows need as much as those before them.
+
+    By their medians: what is compiled or collected meanwhile makes single windows dear, and would hide behind its own scatter.
+    """
+    if len(values) < 2 * SETTLED_HALF:
+        return False
+    late, early = statistics.median(values[-SETTLED_HALF:]), statistics.median(values[-2 * SETTLED_HALF : -SETTLED_HALF])
+    return abs(late - early) <= SETTLED_FLOORS * floor * early
+
+
+def level(values: Sequence[float]) -> Interval | None:
+    """The mean of an arm's starts with its interval; None for fewer than two, which have no spread."""
+    return t_interval(values)
+
+
+def spread(values: Sequence[float]) -> float | None:
+    """The scatter of an arm's starts: the standard deviation as a share of the mean. None for fewer than two."""
+    return statistics.stdev(values) / statistics.fmean(values) if len(values) >= LEAST_STARTS else None
+
+
+def change(a: Sequence[float], b: Sequence[float], floor: float = FLOOR, confidence: float = 0.95) -> CountChange:
+    """Say how B's starts differ from A's, by Student's t of their logarithms with a common spread.
+
+    With so few starts the spread of one side alone is hardly known. As many starts of each side keep the level where their
+    spreads differ (Box, Annals of Mathematical Statistics 1954). A difference is called where the interval is beside none,
+    and its middle is at least the floor.
+    """
+    if min(len(a), len(b)) < LEAST_STARTS or min(*a, *b) <= 0:
+        return CountChange(CountWord.UNKNOWN, None)
+    logs_a, logs_b = [math.log(one) for one in a], [math.log(one) for one in b]
+    freedom = len(a) + len(b) - 2
+    squares = sum((one - statistics.fmean(logs)) ** 2 for logs in (logs_a, logs_b) for one in logs)
+    error = math.sqrt(squares / freedom * (1 / len(a) + 1 / len(b)))
+    middle, half = statistics.fmean(logs_b) - statistics.fmean(logs_a), student(freedom, (1 + confidence) / 2) * error
+    ratio = Interval(middle, middle - half, middle + half, min(len(a), len(b)), confidence).exp()
+    return CountChange(_word(ratio, floor), ratio)
+
+
+def _word(ratio: Interval, floor: float) -> CountWord:
+    if ratio.low > 1 and ratio.middle >= 1 + floor:
+        return CountWord.MORE
+    if ratio.high < 1 and ratio.middle <= 1 / (1 + floor):
+        return CountWord.LESS
+    return CountWord.ALIKE if ratio.low >= 1 / (1 + floor) and ratio.high <= 1 + floor else CountWord.UNKNOWN

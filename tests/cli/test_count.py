@@ -1,0 +1,83 @@
+"""`--count` on a command line: what does not go with it is one sentence, before anything is built."""
+
+from __future__ import annotations
+
+import pytest
+
+from cli.command import Run
+
+OF_TIME = "cannot be combined with `--count`, which counts work and measures no time"
+COUNT = ("run", "--servers", "servers", "--count", "-s", "alder-one:plain", "-w", "ping")
+TWO = ("compare", "alder-one:plain", "alder-one:fancy", "--servers", "servers", "--count")
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        ((*COUNT, "--rate", "100"), f"`--rate` {OF_TIME}", "leave `--rate` out"),
+        ((*COUNT, "--generator", "wrk"), f"`--generator` {OF_TIME}", "leave `--generator` out"),
+        ((*COUNT, "--fault", "stall=500ms@3s"), f"`--fault` {OF_TIME}", "leave `--fault` out"),
+        ((*COUNT, "--window", "3"), f"`--window` {OF_TIME}", "leave `--window` out"),
+        ((*COUNT, "--dry-run"), f"`--dry-run` {OF_TIME}", "leave `--dry-run` out"),
+        ((*TWO, "--plant", "2"), f"`--plant` {OF_TIME}", "leave `--plant` out"),
+        ((*TWO, "--pairs", "3"), f"`--pairs` {OF_TIME}", "leave `--pairs` out"),
+        ((*TWO, "--place", "generator=far"), f"`--place` {OF_TIME}", "leave `--place` out"),
+        (
+            ("run", "suites/demo.toml", "--count"),
+            "`--count` goes with `--stack`: a suite says how time is measured",
+            "./fairground run --count --stack SERVER",
+        ),
+        (
+            ("run", "--servers", "servers", "--count"),
+            "name at least one `--stack` to be counted",
+            "./fairground run --count --stack SERVER --workload WORKLOAD",
+        ),
+        (
+            ("run", "--count", "-s", "http://localhost:3000/x"),
+            "`http://localhost:3000/x` is a URL, and `--count` counts in a process that the lab starts",
+            "name a stack: ./fairground run --count --stack SERVER",
+        ),
+        (
+            ("compare", "http://localhost:3000/x", "alder-one:plain", "--count", "--servers", "servers"),
+            "`http://localhost:3000/x` is a URL, and `--count` counts in a process that the lab starts",
+            "name a stack: ./fairground run --count --stack SERVER",
+        ),
+        (
+            (*COUNT, "--connections", "10,100"),
+            "`--connections 10,100` names several loads, and one is counted",
+            "name one of them",
+        ),
+        ((*COUNT, "--requests", "0"), "`--requests 0` should be more than 0", None),
+        (
+            (*TWO, "--fail-on", "slower:5%"),
+            "`--fail-on slower:5%` is no rule on what is counted",
+            "for instance --count --fail-on",
+        ),
+        (
+            (*TWO[:-1], "--fail-on", "more:1%"),
+            "`--fail-on more:1%` is a rule on what is counted, and time is measured",
+            "add --count",
+        ),
+        ((*TWO[:-1], "--requests", "9"), "`--requests` goes with `--count`: time is compared in windows", "leave it out"),
+        (
+            ("run", "--count", "--resume", "latest", "--workers", "2"),
+            "`--workers` cannot be combined with `--resume`",
+            "leave it out",
+        ),
+        (("capacity", "--count"), "there is no option `--count`", None),
+        (("try", "http://localhost:3000/x", "--count"), "there is no option `--count`", None),
+    ],
+)
+def test_what_does_not_go_with_counts(words: tuple[str, ...], message: str, hint: str | None, lab: Run) -> None:
+    """One sentence that names the option, a hint, and exit code 2."""
+    done = lab(*words)
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert done.stderr.startswith(f"error: {message}\n")
+    assert hint is None or f"hint: {hint}" in done.stderr
+
+
+def test_a_machine_without_the_emulation_says_so(lab: Run) -> None:
+    """Nothing is built; the exit code says that nothing can be measured here."""
+    done = lab(*COUNT, PATH="/nowhere")
+    assert done.returncode == 3 and done.stderr.startswith("error: `--count` needs QEMU's user mode, and there is no `qemu-")
+    assert "hint: apt-get install qemu-user" in done.stderr

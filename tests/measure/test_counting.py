@@ -1,0 +1,119 @@
+"""A counted start on a host and an engine that are none: its load is fixed work, and what is not counted is found."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from builders.fakes import GOOD, LOAD, Server, World
+from fairground.measure import counted
+from fairground.measure.arm import ArmWindow, CountedArm
+from fairground.measure.counting import ENOUGH, MOST, PILOT, WINDOWS, WorkedOff, one_start
+from fairground.model import Severity
+from fairground.model.count import UNCOUNTED, CountedStart, WorkCount
+
+
+class FakeReader:
+    """Each reading is a thousand instructions for each good answer further on, and `calls` of one kind."""
+
+    natives: tuple[str, ...] = ()
+    calls = ("read",)
+
+    def __init__(self, folder: Path, *_: object) -> None:
+        self._readings = 0
+        assert folder.is_dir()
+
+    def read(self) -> WorkCount:
+        """Begin and end of each window, by turns."""
+        self._readings += 1
+        answered = self._readings // 2 * GOOD
+        return WorkCount(answered * 1000, {name: answered for name in self.calls})
+
+    def outside(self, _: object) -> tuple[str, ...]:
+        """Who runs natively."""
+        return self.natives
+
+
+def counted_start(server: Server, folder: Path, monkeypatch: pytest.MonkeyPatch, **reader: object) -> tuple[CountedStart, World]:
+    """One start of a counted arm, and what was done to it."""
+    world = World({"a": server}).moved_into(monkeypatch)
+    monkeypatch.setattr(counted, "CountReader", type("Reader", (FakeReader,), reader))
+    (plain,) = world.arms()
+    emulator: Any = type("NoEmulator", (), {"calls": {}, "program": "qemu"})()
+    arm = CountedArm(**{one.name: getattr(plain, one.name) for one in fields(plain)}, emulator=emulator)
+    arm = replace(arm, cell=replace(arm.cell, load=replace(LOAD, warmup_max_s=30.0)))
+    return one_start(world.bench(), arm, 6400, 0.005, folder, 1), world
+
+
+def test_a_start_is_verified_loaded_with_fixed_work_and_audited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A warm-up of some windows, then the same requests as at every start; what another session has, it has too."""
+    found, world = counted_start(Server(), tmp_path / "one", monkeypatch)
+    assert (found.settled, found.rejected, found.void, found.requests) == (True, None, None, 6400)
+    assert world.log[:4] == ["a reset", "a start", "a verify", "a count"] and world.log[-1] == "a count"
+    assert world.log.count(f"a turn of {6400 // WINDOWS}") == 8 + WINDOWS  # the first eight are of the warm-up
+    assert all(one.work == WorkCount(GOOD * 1000, {"read": GOOD}) and one.answers == GOOD for one in found.counted)
+    assert len(found.counted) == WINDOWS and len(found.windows) > WINDOWS
+
+
+def test_lost_rows_reject_a_counted_arm_as_any_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The audit holds its answers against the database, and there is no number."""
+    found, _ = counted_start(Server(keeps=0.9), tmp_path / "one", monkeypatch)
+    assert found.rejected is not None and found.counted == ()
+
+
+def test_a_process_outside_of_the_emulation_leaves_no_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told with its command, before anything is loaded."""
+    found, world = counted_start(Server(), tmp_path / "one", monkeypatch, natives=("node worker.js",))
+    (said,) = [one for one in found.findings if one.id == UNCOUNTED]
+    assert said.severity is Severity.VOID and said.sentence.startswith("`node worker.js` of the server is not counted")
+    assert found.void == said.sentence and not [line for line in world.log if "turn" in line]
+
+
+def test_a_program_that_is_started_while_it_is_counted_leaves_no_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However soon it ends: the system call is counted."""
+    found, _ = counted_start(Server(), tmp_path / "one", monkeypatch, calls=("execve",))
+    assert found.void is not None and found.void.startswith(f"the server started {GOOD} programs while it was counted")
+
+
+def test_a_silent_server_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No answer in a whole window is no count of 0."""
+    found, _ = counted_start(Server(silent=True), tmp_path / "one", monkeypatch)
+    assert found.rejected is not None and found.windows == ()
+
+
+def window(ok: int, window_s: float, instructions: int = 1000, warm_up: bool = True) -> ArmWindow:
+    """A window in which each answer needed so much."""
+    return ArmWindow(
+        "a", 1, LOAD, ok, 0, window_s, {}, None, (), warm_up=warm_up, work=WorkCount(ok * instructions)
+    )  # fmt: skip
+
+
+def test_the_pace_says_how_much_work_is_fixed() -> None:
+    """About three seconds of it, as many as hold some collections of garbage if it is slow, and no end of it never."""
+    schedule = WorkedOff("a", LOAD, None, 0.005)
+    assert schedule.requests_after([window(5000, 1.0)]) == 15_008
+    assert schedule.requests_after([window(1000, 1.0)]) == ENOUGH
+    assert schedule.requests_after([window(100, 1.0)]) == 1984
+    assert schedule.requests_after([window(10**7, 1.0)]) == MOST
+    assert replace(schedule, requests=77).requests_after([window(5000, 1.0)]) == 77
+
+
+def test_a_warm_up_ends_when_counts_settle_or_its_time_is_up() -> None:
+    """Windows of half a second, the first of a few requests. What has not settled is counted all the same."""
+    schedule = WorkedOff("a", replace(LOAD, warmup_max_s=30.0), 640, 0.005)
+    first = schedule.next([], ())
+    assert first is not None and (first.requests, first.warm_up) == (PILOT * LOAD.connections, True)
+    falling = [window(1000, 1.0, 2000 - 50 * place) for place in range(12)]
+    unknown = replace(schedule, requests=None).next(falling, ())
+    assert unknown is not None and unknown.requests == 500
+    more = schedule.next(falling, ())
+    assert more is not None and (more.requests, more.warm_up) == (100, True) and not schedule.has_settled(falling)
+    late = schedule.next([*falling, window(1000, 50.0, 100)], ())
+    assert late is not None and (late.requests, late.warm_up) == (640 // WINDOWS, False)
+    steady = [window(1000, 1.0)] * 9
+    assert schedule.has_settled(steady) and not cast(Any, schedule.next(steady, ())).warm_up
+    assert schedule.next([*steady, *[window(20, 0.1, warm_up=False)] * WINDOWS], ()) is None
+    assert schedule.next(steady, ("a",)) is None

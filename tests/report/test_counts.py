@@ -1,0 +1,112 @@
+"""A counted measurement's texts: what an answer needs, how arms differ, what rule is broken, and no word of time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from builders.pages import runs_only_its_own_script
+from builders.stored import head
+from fairground.model import CellSettings, Finding, LabError, Load, Severity
+from fairground.model.count import UNCOUNTED, CountArm, CountAsked, CountedStart, CountedWindow, WorkCount
+from fairground.model.record import Record, RecordKind
+from fairground.report import counts, fail_on
+
+ASKED = CountAsked(
+    (CountArm("old", "one:plain", "main"), CountArm("new", "one:plain", ".")),
+    ("db-ping",),
+    True,
+    Load(connections=16),
+    CellSettings(workers=1),
+    1,
+    100.0,
+    0.005,
+)
+
+
+def start(arm: str, number: int, instructions: int, settled: bool = True, findings: tuple[Finding, ...] = ()) -> CountedStart:
+    """A start of 32 windows in which each of ten answers needs so many instructions and two reads."""
+    windows = (CountedWindow(10, WorkCount(10 * instructions, {"read": 20, "futex": 0})),) * 32
+    return CountedStart(arm, "db-ping", number, 320, windows, settled, findings, 5.0)
+
+
+MORE = [start("old", 1, 10_000), start("old", 2, 10_010), start("new", 1, 10_200), start("new", 2, 10_210)]
+
+
+def test_more_instructions_are_told_and_as_many_calls() -> None:
+    """The change with its interval, then the same system calls, each arm's starts and spread, and that it is no time."""
+    found = counts.report(ASKED, MORE)
+    assert found.sentences == (
+        "db-ping: new needs more instructions for an answer than old: +2.00 % (+1.69 % to +2.31 %, 95 % CI)",
+        "db-ping: new and old need the same system calls within ± 0.50 %: +0.00 % (+0.00 % to +0.00 %, 95 % CI)",
+    )
+    assert found.notes[0] == "db-ping, old: 2 starts of 320 requests, spread 0.07 %" and found.notes[-1] == counts.NOT_TIME
+    assert [(row.arm, round(row.instructions or 0), row.calls, row.names) for row in found.rows] == [
+        ("old", 10_005, pytest.approx(2), {"read": pytest.approx(2)}),
+        ("new", 10_205, pytest.approx(2), {"read": pytest.approx(2)}),
+    ]
+    text = counts.markdown(found)
+    assert "| db-ping | old | 10,005 | 0.07 % | 2.00 | 2 | 320 |" in text
+    assert "| db-ping | instructions |" in text and "| more |" in text and "| alike |" in text
+
+
+@pytest.mark.parametrize(("rule", "broken"), [("more:1%", True), ("more:1.8%", False), ("more:5%", False)])
+def test_a_rule_is_broken_where_the_whole_interval_lies_beyond(rule: str, broken: bool) -> None:
+    """Its middle is 2 %, and at least it is 1.7 %."""
+    said = fail_on.broken_counts(counts.report(ASKED, MORE).lines, fail_on.parse_counted(rule))
+    assert bool(said) is broken
+    assert not broken or said == (f"db-ping: +1.69 % instructions at least (+2.00 % counted), and {rule} was asked for",)
+    turned = [replace(one, arm={"old": "new", "new": "old"}[one.arm]) for one in MORE]
+    assert fail_on.broken_counts(counts.report(ASKED, turned).lines, fail_on.parse_counted("more:0%")) == ()
+
+
+def test_rules_of_time_and_of_counts_are_none_of_each_other() -> None:
+    """Each is refused with what mends it."""
+    with pytest.raises(LabError, match="is no rule on what is counted"):
+        fail_on.parse_counted("slower:5%")
+    with pytest.raises(LabError, match="is a rule on what is counted, and time is measured"):
+        fail_on.parse("more:1%")
+
+
+def test_an_arm_without_a_number_says_why() -> None:
+    """What left the emulation is told with its command; nothing is compared, and nothing is 0."""
+    lost = Finding(UNCOUNTED, Severity.VOID, "`node worker.js` of the server is not counted")
+    found = counts.report(ASKED, [MORE[0], MORE[1], *(start("new", number, 1, findings=(lost,)) for number in (1, 2))])
+    assert found.sentences[0] == "db-ping: `new` has no number: `node worker.js` of the server is not counted"
+    assert found.lines == () and not found.rejected and found.is_measured
+    assert [row.instructions is None for row in found.rows] == [False, True]
+    assert not counts.report(ASKED, []).is_measured
+
+
+def test_a_run_tells_levels_and_what_has_not_settled() -> None:
+    """Each arm's needs are a sentence, with their scatter; a warm-up that did not settle is a doubt."""
+    found = counts.report(replace(ASKED, compared=False), [*MORE[:2], start("new", 1, 5000, settled=False)])
+    assert found.sentences[0].startswith("db-ping: old needs 10,005 instructions ± 0.07 % from start to start, and 2")
+    assert any("new: the warm-up of 1 start did not settle" in note for note in found.notes) and found.lines == ()
+
+
+def test_two_records_are_held_against_each_other() -> None:
+    """Cells that both have; versions that differ are named."""
+
+    def record(name: str, made: list[CountedStart], libc: str) -> Record[Any, Any]:
+        known = replace(head(RecordKind.COUNT), asked=ASKED, id=name, versions={"libc": libc})
+        return Record(None, known, tuple(made))  # type: ignore[arg-type]
+
+    other = [replace(one, windows=start("x", 1, 10_500).windows) for one in MORE[:2]]
+    found = counts.between(record("first", MORE, "2.36"), record("second", other, "2.41"))
+    assert found.sentences[0].startswith("db-ping: old in second needs more instructions for an answer than old in first: +4.9")
+    assert len(found.lines) == 2 and found.notes[0] == "the records differ in libc 2.36 and 2.41"
+
+
+def test_no_time_is_told_on_the_page() -> None:
+    """Goodput, latency and CPU are of a server that runs natively. The page runs its own script alone."""
+    found = counts.report(ASKED, MORE)
+    text = counts.html(found, ("a machine",), "Fairground 0.1.0")
+    runs_only_its_own_script(text)
+    for word in ("per second", "latency", "goodput", "µs"):
+        assert word not in text.partition("<main")[2], word
+    assert "10,0" in text and "+2.00 %" in text and "read" in text
+    told = counts.document(found)
+    assert told["lines"][0]["verdict"] == "more" and told["counted"][0]["system_calls"] == {"read": pytest.approx(2)}  # type: ignore[index]

@@ -1,0 +1,64 @@
+"""Which start of a counted measurement is next, and when none is worth its time any more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fairground.model import CellSettings, Finding, Load, Severity
+from fairground.model.count import UNCOUNTED, CountArm, CountAsked, CountedStart, CountedWindow, WorkCount
+from fairground.run import counting
+
+ASKED = CountAsked(
+    (CountArm("a", "one:a"), CountArm("b", "one:b")), ("ping",), True, Load(), CellSettings(), 1, budget_s=100.0, floor=0.005
+)
+
+
+def start(arm: str, number: int, instructions: int = 1000, *findings: Finding, took_s: float = 5.0) -> CountedStart:
+    """A start in which an answer needs so many instructions."""
+    window = CountedWindow(1, WorkCount(instructions))
+    return CountedStart(arm, "ping", number, 640, (window,), True, findings, took_s)
+
+
+def order(asked: CountAsked, made: list[CountedStart], spread: int = 0) -> list[str]:
+    """The arms of the starts that follow, as long as there are any; B's counts scatter by `spread`."""
+    found = []
+    while (due := counting.next_start(made, asked)) is not None:
+        found.append(f"{due.arm.label}{due.number}")
+        off = spread * (-1) ** due.number if due.arm.label == "b" else 0
+        made = [*made, start(due.arm.label, due.number, 1000 + off)]
+    return found
+
+
+def test_two_starts_of_each_in_turns() -> None:
+    """Who is first takes turns; counts that are the same each time need no third start."""
+    assert order(ASKED, []) == ["a1", "b1", "b2", "a2"]
+    assert counting.ending([start(arm, number) for arm in "ab" for number in (1, 2)], ASKED).startswith(
+        "every interval is within"
+    )
+
+
+def test_wide_intervals_get_more_starts_within_the_budget() -> None:
+    """Counts that scatter by 2 % are counted until the time is up, and two starts of each are made whatever they take."""
+    assert len(order(ASKED, [], spread=20)) == 20
+    assert len(order(replace(ASKED, budget_s=1.0), [], spread=20)) == 4
+    assert len(order(replace(ASKED, budget_s=1e9), [], spread=200)) == 2 * counting.MOST_STARTS
+    wide = [start("a", 1), start("a", 2, 1100), start("b", 1), start("b", 2)]
+    assert counting.ending(wide, ASKED) == "the budget of 100 s is spent"
+
+
+def test_an_arm_without_a_number_is_given_up() -> None:
+    """A rejected one at once, and one that was void twice in a row. Nothing is left to compare; a run goes on with the others."""
+    reject, void = Finding("errors", Severity.REJECT, "wrong"), Finding(UNCOUNTED, Severity.VOID, "it left")
+    assert order(ASKED, [start("a", 1), start("b", 1, 1000, reject)]) == []
+    assert order(ASKED, [start("a", 1), start("b", 1, 1000, void)])[0] == "b2"
+    lost = [start("a", 1), start("b", 1, 1000, void), start("b", 2, 1000, void)]
+    assert order(ASKED, lost) == [] and order(replace(ASKED, compared=False), lost) == ["a2"]
+
+
+def test_all_starts_of_a_stack_have_the_same_requests() -> None:
+    """The first one says how many, also for a revision of it; of another stack its own first start does."""
+    due = counting.Due(ASKED.arms[1], "ping", 1)
+    assert counting.requests_of([start("a", 1)], ASKED, due) is None
+    twice = replace(ASKED, arms=(CountArm("a", "one:a"), CountArm("b", "one:a")))
+    assert counting.requests_of([start("a", 1)], twice, replace(due, arm=twice.arms[1])) == 640
+    assert counting.requests_of([start("a", 1)], replace(ASKED, requests=99), due) == 99

@@ -1,0 +1,74 @@
+"""Counted work: what weighs how much, when it has settled, and when two arms differ."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairground.model.count import CountedStart, CountedWindow, WorkCount
+from fairground.stats import counts
+from fairground.stats.counts import CountWord
+
+
+def start(instructions: list[int], answers: int = 100, warm: int = 0) -> CountedStart:
+    """A start with windows of so many instructions; the first `warm` are its warm-up."""
+    windows = [CountedWindow(answers, WorkCount(one, {"read": answers}), place < warm) for place, one in enumerate(instructions)]
+    return CountedStart("a", "ping", 1, 3200, tuple(windows), True, (), 1.0)
+
+
+def collected(phase: int) -> list[int]:
+    """Windows of 1,000 instructions an answer, of which every fifth holds a collection of as many as all its answers need."""
+    return [200_000 if place % 5 == phase else 100_000 for place in range(32)]
+
+
+def test_a_collection_at_the_edge_moves_nothing() -> None:
+    """Whichever windows hold collections, an answer needs the same to a thousandth; the plain mean moves by tens of them."""
+    found = [counts.instructions(start(collected(phase))) or 0.0 for phase in range(5)]
+    plain = [sum(collected(phase)) / 3200 for phase in range(5)]
+    assert max(found) / min(found) < 1.001 < 1.01 < max(plain) / min(plain)
+    assert found[0] == pytest.approx(1200, rel=0.001)
+
+
+def test_the_warm_up_counts_for_nothing() -> None:
+    """Calls are those of counted windows, too, in all and by name."""
+    found = start([9_000_000, 100_000, 100_000], warm=1)
+    assert counts.instructions(found) == pytest.approx(1000)
+    assert counts.calls(found) == pytest.approx(1) and counts.calls_by_name(found) == pytest.approx({"read": 1})
+    assert counts.instructions(start([9_000_000], warm=1)) is None and counts.calls_by_name(start([])) == {}
+
+
+@pytest.mark.parametrize(
+    ("values", "settled"),
+    [
+        ([100.0, 100.1, 99.9, 100.0, 100.2, 99.8, 100.1, 99.9], True),
+        ([100.0, 100.1, 99.9, 100.0, 100.2, 99.8, 100.1], False),  # too few
+        ([104.0, 103.5, 103.0, 102.5, 102.0, 101.5, 101.0, 100.5], False),  # falls evenly
+        ([100.0, 320.0, 100.2, 100.1, 99.8, 100.0, 240.0, 99.9], True),  # holds collections of garbage
+        ([900.0, 300.0, 1400.0, 350.0, 500.0, 250.0, 180.0, 160.0], False),  # compiles, and scatters by far more than it falls
+        ([200.0, 150.0, *[100.0] * 8], True),  # was cold, and is not
+    ],
+)
+def test_counts_settle(values: list[float], settled: bool) -> None:
+    """What falls has not settled, however evenly or wildly; what only holds some dear windows has."""
+    assert counts.has_settled(values) is settled
+
+
+def test_a_difference_needs_more_than_chance_and_more_than_the_floor() -> None:
+    """A per cent beyond the scatter is called, a tenth of a per cent is not worth it, and wide intervals tell nothing."""
+    a = [1000.0, 1000.5, 999.5]
+    assert counts.change(a, [1010.0, 1010.5, 1009.5]).word is CountWord.MORE
+    assert counts.change([1010.0, 1010.5, 1009.5], a).word is CountWord.LESS
+    assert counts.change(a, [1001.0, 1001.5, 1000.5]).word is CountWord.ALIKE
+    assert counts.change(a, [1002.0, 1050.0, 990.0]).word is CountWord.UNKNOWN
+    nothing = counts.change([1000.0], [1010.0, 1010.0])
+    assert (nothing.word, nothing.ratio, nothing.half_width) == (CountWord.UNKNOWN, None, None)
+
+
+def test_identical_arms_are_rarely_told_apart() -> None:
+    """Of pairs of three starts that scatter by 0.7 %, drawn from one source, an interval of 95 % tells few apart."""
+    import random
+
+    chance, told = random.Random(7), 0
+    for _ in range(2000):
+        a, b = ([chance.gauss(1000, 7) for _ in range(3)] for _ in range(2))
+        told += counts.change(a, b).word in (CountWord.MORE, CountWord.LESS)
+    assert told / 2000 < 0.06
