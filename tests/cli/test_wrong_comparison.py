@@ -27,7 +27,7 @@ TWO = (*COMPARE, "alder-one:plain", "alder-one:fancy")
     [
         (
             (*COMPARE, "alder-one:plain"),
-            "name two stacks, or one stack and `--revisions`",
+            "name two stacks, or one stack and `--revisions` or `--sql-before`",
             "./fairground compare SERVER:ONE SERVER:TWO",
         ),
         ((*COMPARE, "alder-one:plain", "alder-two"), "there is no stack `alder-two`", None),
