@@ -110,7 +110,7 @@ class Generator:
         """The run of a tool. All but oha wait for whole seconds."""
         whole_ms = shape.timeout_ms if self.name == "oha" else max(1000, round(shape.timeout_ms, -3))
         load, workload = shape.load(whole_ms), shape.workload()
-        templates = Templates.of(workload)
+        templates = Templates.of(workload.first)
         return ToolJob(load, workload, templates, "127.0.0.1", shape.port, 7, shape.seconds, None, 1, folder, histogram=False)
 
     def argv(self, shape: Shape, folder: Path) -> list[str]:

@@ -166,7 +166,8 @@ def test_dry_run_as_json(lab: Run) -> None:
     cell = found["plan"]["slots"][0]["cell"]
     assert cell["settings"] == {
         "workers": 3, "pool_size": 9, "pool_wait_ms": 0, "prepared": False, "durability": "durable", "scale": 2,
-        "pool_scope": "per-worker", "cpus": 1.5, "memory_mb": 900, "pin": [["server", [0]]], "place": [], "postgres": [["work_mem", "8MB"]],
+        "pool_scope": "per-worker", "cpus": 1.5, "memory_mb": 900, "sql_before": None, "pin": [["server", [0]]],
+        "place": [], "postgres": [["work_mem", "8MB"]],
         "postgres_version": None,
     }  # fmt: skip
     assert cell["topology"] == {"proxy": "nginx", "pooler": "pgbouncer-tx", "pooler_size": 7, "pooler_clients": 70, "wire": None}

@@ -117,7 +117,7 @@ def test_json_is_json_with_or_without_its_charset(charset: str) -> None:
     kind = f"application/json{charset}"
     assert judged(b'{"id":1,"name":"Ann","active":true}', Expect((200,), body={"json": {"sql": ONE}}), kind) is None
     own = [one for one in EVERY_WORKLOAD if one.contract.id == SEEDS.id]
-    assert own and all(kind in (one.expect.content_type or ()) for one in own)
+    assert own and all(kind in (one.first.expect.content_type or ()) for one in own)
     other = "application/json; charset=latin-1"
     assert "content-type" in (
         judged(b'{"id":1,"name":"Ann","active":true}', Expect((200,), body={"json": {"sql": ONE}}), other) or ""

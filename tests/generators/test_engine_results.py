@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from builders.engine_documents import COMMAND, PROTOCOL, document, latency, outcomes
 from fairground.generators import engine
 from fairground.model import (
     BadAnswer,
@@ -17,7 +18,6 @@ from fairground.model import (
     Load,
     Second,
 )
-from generators.documents import COMMAND, PROTOCOL, document, latency, outcomes
 
 
 def test_every_field_lands_in_the_field_of_its_name() -> None:

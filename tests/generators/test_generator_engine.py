@@ -15,6 +15,7 @@ import pytest
 
 from builders.contracts import SEEDS
 from builders.contracts import WORKLOADS as BY_ID
+from builders.engine_documents import PROTOCOL
 from builders.paths import TESTS
 from builders.requests import asking
 from fairground import generators
@@ -32,7 +33,6 @@ from fairground.model import (
 )
 from fairground.model.wire import Tls
 from fairground.postgres import Database
-from generators.documents import PROTOCOL
 
 GOLDEN = TESTS / "golden"
 WORKLOADS = {workload.id: workload for workload in workload_files.load_workloads(SEEDS)}

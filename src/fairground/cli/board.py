@@ -183,7 +183,7 @@ def _not_valid(row: boards.BoardRow) -> list[str]:
 
 
 def _mixed(board: Board) -> list[str]:
-    """What each request of a mix got, a line for each stack: `SERVER:ONE: page 4,210/s, p99 3.1 ms; create …`."""
+    """Tell what each request of a mix got, in a line for each stack: `SERVER:ONE: page 4,210/s, p99 3.1 ms; create …`."""
     found: dict[str, list[str]] = {}
     for row in mixes.mix_rows(board):
         bad = f", {row.not_ok:,} not ok" if row.not_ok else ""

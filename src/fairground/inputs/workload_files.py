@@ -183,7 +183,7 @@ def _audit_of(file: SingleWorkload | MixedWorkload) -> Audit:
 
 
 def _complete(expect: Expectation, contract: Contract) -> Expectation:
-    """The right answer with the contract's content types, and with the statement of its table where that is a file's name."""
+    """The right answer with the contract's content types. A table's statement that is a file's name is read."""
     types = contract.answers.content_type
     if expect.content_type is None and types and expect.status not in WITHOUT_BODY:
         expect = replace(expect, content_type=types if len(types) > 1 else types[0])
