@@ -6,14 +6,14 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from fairground.contract.case import Request
 from fairground.contract.expected import kept_values
-from fairground.contract.wire import CaseWire, Trouble
+from fairground.contract.wire import CaseWire, HttpAnswer, Trouble
 from fairground.generators.slots import in_json
 from fairground.model import LabError, Workload, foreign
-from fairground.model.contract import DataTable
+from fairground.model.contract import DataRequest, DataTable
 from fairground.model.data import Rows
 from fairground.postgres import Database
 
@@ -59,32 +59,54 @@ def _from_server(name: str, table: DataTable, parent: Rows, address: tuple[str, 
     """The rows of `parent`, each with what the server answered to it. Or the sentence that says what it answered instead."""
     assert table.request is not None
     rows = []
-    with CaseWire(*address, time.monotonic() + PATIENCE_S) as wire:
+    with Asker(address) as asker:
         for row in parent.rows:
             cells = {f"{table.for_each}.{column}": str(value) for column, value in zip(parent.columns, row, strict=True)}
-            kept = _ask(wire, table, cells, address)
+            kept = _ask(asker, table.request, table.keep, cells)
             if isinstance(kept, str):
                 return f"`{table.request.method} {table.request.path}`, which fills the table `data.{name}`, {kept}"
             rows.append((*row, *(kept[column] for column in table.keep)))
     return Rows((*parent.columns, *table.keep), tuple(rows))
 
 
-def _ask(wire: CaseWire, table: DataTable, cells: Mapping[str, str], address: tuple[str, int]) -> Mapping[str, str] | str:
-    asked = table.request
-    assert asked is not None
+def _ask(asker: Asker, asked: DataRequest, keep: Mapping[str, str], cells: Mapping[str, str]) -> Mapping[str, str] | str:
+    """Send one row's request: what is to be kept of its answer, or what is wrong with that."""
     body = None if asked.body is None else _filled(asked.body, cells, in_json).encode()
     headers = tuple((name, _filled(value, cells, str)) for name, value in asked.headers.items())
-    request = Request(asked.method, _filled(asked.path, cells, str), headers=headers, body=body)
     try:
-        wire.until(time.monotonic() + PATIENCE_S)
-        wire.send(request.encode(*address))
-        answer = wire.answer(asked.method)
+        answer = asker.ask(Request(asked.method, _filled(asked.path, cells, str), headers=headers, body=body))
     except Trouble as trouble:
-        return f"got no answer: {trouble}"
+        return f"got no answer: {foreign.line(str(trouble), foreign.SENTENCE_CHARACTERS)}"
     if not 200 <= answer.status < 300:
         return f"was answered with status {answer.status}: {foreign.line(answer.body[:120].decode('utf-8', 'replace'))}"
-    found, missing = kept_values(answer, table.keep)
+    found, missing = kept_values(answer, keep)
     return found if missing is None else f"was answered without `{missing}`"
+
+
+class Asker:
+    """A client of one connection, which is opened anew where the server says that it closes it."""
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        self._address, self._wire = address, cast("CaseWire | None", None)
+
+    def __enter__(self) -> Asker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._wire is not None:
+            self._wire.__exit__()
+        self._wire = None
+
+    def ask(self, request: Request) -> HttpAnswer:
+        """The answer to a request. Raises Trouble where none comes."""
+        deadline_s = time.monotonic() + PATIENCE_S
+        wire = self._wire = self._wire or CaseWire(*self._address, deadline_s)
+        wire.until(deadline_s)
+        wire.send(request.encode(*self._address))
+        answer = wire.answer(request.method)
+        if answer.says("close"):
+            self.__exit__()
+        return answer
 
 
 def _filled(text: str, cells: Mapping[str, str], escape: Callable[[str], str]) -> str:

@@ -1,0 +1,130 @@
+"""The rows that a load draws: of the database, and of logins that a server answers, or refuses."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from builders.mix import day_at
+from fairground.host import free_port
+from fairground.measure import supply
+from fairground.model import LabError, Workload
+from fairground.model.data import Rows
+from fairground.postgres import Database
+
+PEOPLE = [(1, 'ann"@example.com'), (2, "bob@example.com")]
+
+
+class People:
+    """A database that has these rows to whatever it is asked."""
+
+    def __init__(self, rows: list[tuple[Any, ...]]) -> None:
+        self.rows, self.asked = rows, list[bytes]()
+
+    def connect(self) -> People:
+        return self
+
+    def __enter__(self) -> People:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def execute(self, statement: bytes) -> People:
+        self.asked.append(statement)
+        return self
+
+    @property
+    def description(self) -> list[SimpleNamespace]:
+        return [SimpleNamespace(name=name) for name in ("person", "email")]
+
+    def fetchmany(self, most: int) -> list[tuple[Any, ...]]:
+        return self.rows[:most]
+
+
+@contextmanager
+def logging_in(status: int, answer: str, closes: bool = False) -> Iterator[tuple[int, list[dict[str, str]]]]:
+    """A server that answers each login so: its port, and what it was sent. `EMAIL` in the answer is that of the request.
+
+    `closes`: it says that it closes the connection, and does.
+    """
+    seen: list[dict[str, str]] = []
+
+    class Login(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            sent = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            seen.append({"path": self.path, "type": self.headers["content-type"], **sent})
+            body = answer.replace("EMAIL", json.dumps(sent["email"])[1:-1]).encode()
+            self.send_response(status)
+            self.send_header("content-length", str(len(body)))
+            if closes:
+                self.send_header("connection", "close")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Login) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield server.server_port, seen
+        finally:
+            server.shutdown()
+
+
+@pytest.fixture
+def day(tmp_path: Path) -> Workload:
+    """A mix whose requests carry the token of a login."""
+    return day_at(tmp_path).fill({"people": 2, "entries": "/entries"})
+
+
+@pytest.mark.parametrize("closes", [False, True])
+def test_each_row_logs_in_once(closes: bool, day: Workload) -> None:
+    """Its cells stand in the request, escaped as JSON is, and what the answer said stands beside them."""
+    people = People(list(PEOPLE))
+    with logging_in(200, '{"token":"of EMAIL"}', closes) as (port, seen):
+        found, refused = supply.fill(day, cast(Database, people), ("127.0.0.1", port))
+    assert refused is None and people.asked == [b"SELECT person, email FROM people LIMIT 2"]
+    assert found.rows["people"] == Rows(("person", "email"), tuple(PEOPLE))
+    assert found.rows["sessions"].columns == ("person", "email", "token")
+    assert [row[2] for row in found.rows["sessions"].rows] == ['of ann"@example.com', "of bob@example.com"]
+    assert seen == [{"path": "/login", "type": "application/json", "email": email} for _, email in PEOPLE]
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "said"),
+    [
+        (500, "no\x1b[31m", "was answered with status 500: no"),
+        (200, '{"key":"x"}', "was answered without `token`"),
+        (200, "x", "without"),
+    ],
+)
+def test_a_refused_login_is_the_servers(status: int, answer: str, said: str, day: Workload) -> None:
+    """The sentence says which request, and what came: a server that logs nobody in cannot be loaded."""
+    with logging_in(status, answer) as (port, _):
+        _, refused = supply.fill(day, cast(Database, People(list(PEOPLE))), ("127.0.0.1", port))
+    assert refused is not None and said in refused and "`POST /login`" in refused and "\x1b" not in refused
+
+
+def test_who_does_not_answer_is_told(day: Workload) -> None:
+    """Nobody listens: no answer, in words, and no exception of ours."""
+    _, refused = supply.fill(day, cast(Database, People(list(PEOPLE))), ("127.0.0.1", free_port()))
+    assert refused is not None and "got no answer" in refused
+
+
+@pytest.mark.parametrize("rows", [0, supply.MOST_ROWS + 1])
+def test_a_table_needs_rows_and_not_too_many(rows: int, day: Workload) -> None:
+    """That is a mistake of the contract, not of a server."""
+    with pytest.raises(LabError, match=r"the statement of the contract's table `data\.people` gives"):
+        supply.fill(day, cast(Database, People([(1, "x")] * rows)), ("127.0.0.1", 1))
