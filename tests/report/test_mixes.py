@@ -44,6 +44,14 @@ def test_goodput_of_the_requests_adds_up_to_that_of_the_mix() -> None:
     assert page_row.p50_us and page_row.p99_us and page_row.p50_us < page_row.p99_us
 
 
+def test_the_page_names_the_contract() -> None:
+    """Its title stands in the head of the page and of the Markdown, once for all of its workloads."""
+    run = fixture.two_blocks()
+    named = replace(run, workloads={id: {**told, "contract": "Lists & <more>"} for id, told in run.workloads.items()})
+    assert page.html(named).count("Contract: Lists &amp; &lt;more&gt;") == 1 and "Lists &amp; &lt;more>" in page.markdown(named)
+    assert "Contract: " not in page.html(run)
+
+
 def test_what_is_void_or_rejected_has_no_numbers() -> None:
     """A mix whose trials all fail has no row, and a workload of one request none either."""
     for board in boards(mixed()):

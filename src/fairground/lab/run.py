@@ -125,6 +125,7 @@ def texts(planned: Plan, workloads: Sequence[Workload]) -> dict[str, dict[str, s
     return {
         workload.id: {
             "title": workload.title,
+            "contract": workload.contract.title,
             "why": " ".join(workload.why.split()),
             "request": secret.redact("; ".join(_request_text(one, workload) for one in workload.requests)),
             "limit_sql": workload.limit_sql or "",

@@ -136,6 +136,7 @@ def html(
         cards=cards,
         has_card={(trial.number, trial.attempt) for trial in cards},
         held=sections.held_roles(run),
+        contracts=contracts(run),
         seats=seats.draw_seats(run.plan),
         hop_costs=costs,
         hop_roles=[role for role in ROLES if any(role in cost.cpu_us() for cost in costs)],
@@ -152,7 +153,7 @@ def markdown(run: Run) -> str:
     lines = [
         f"### Fairground: {words.prose(run.plan.title)}",
         "",
-        f"{_counted(run)} · {start_text(run)}",
+        " · ".join([_counted(run), start_text(run), *(words.prose(one) for one in contracts(run))]),
         "",
         words.code(run.plan.command),
         "",
@@ -279,6 +280,11 @@ def _csv_values(trial: Trial) -> tuple[object, ...]:
 def start_text(run: Run) -> str:
     """The time at which the run began, in UTC to the minute."""
     return minute(run.started_unix_s)
+
+
+def contracts(run: Run) -> tuple[str, ...]:
+    """The titles of the contracts whose workloads a run measured, each once."""
+    return tuple(dict.fromkeys(str(told["contract"]) for told in run.workloads.values() if told.get("contract")))
 
 
 def minute(unix_s: float) -> str:
