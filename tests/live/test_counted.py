@@ -59,7 +59,7 @@ def test_a_cheat_has_no_count(bench: Bench, emulator: Emulator, tmp_path: Path) 
 
 def test_a_server_that_leaves_the_emulation_has_no_count(bench: Bench, emulator: Emulator, tmp_path: Path) -> None:
     """A shell that goes on as the server runs natively: it is told with its command, and nothing is loaded."""
-    stack = animal(zoo.HEALTHY)
+    stack = animal("healthy:asyncio")
     wrapped = replace(stack, variant=replace(stack.variant, serve=("sh", "-c", f"exec {' '.join(stack.serve)}")))
     found = counted(bench, emulator, wrapped, "ping", tmp_path)
     assert found.void is not None and found.void.startswith("`") and "is not counted" in found.void

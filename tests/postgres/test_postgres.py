@@ -168,6 +168,8 @@ def test_a_contract_that_the_database_refuses_is_named_with_its_line(database: D
     with pytest.raises(LabError) as caught:
         database.prepare(ContractData("mine", 1, **texts))
     assert caught.value.message.startswith(f"the database refuses `contracts/mine/{part}.sql`") and said in caught.value.message
+    with database.connect("postgres") as connection:  # half of a template is of no use to anybody
+        assert not connection.execute("SELECT 1 FROM pg_database WHERE datname LIKE '%\\_building'").fetchall()
 
 
 @pytest.mark.live

@@ -248,7 +248,7 @@ class Database:
             if not self.shared:
                 role.make_rights(connection)
                 role.admit(connection, None, building)
-            with self.connect(building) as there:
+            with template.whole_or_none(connection, building), self.connect(building) as there:
                 template.fill(there, data, rights=not self.shared, migrate=lambda one: self._migrate(one, data, building))
             connection.execute(sql.SQL("ALTER DATABASE {} RENAME TO {}").format(sql.Identifier(building), sql.Identifier(name)))
         return name

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
+from psycopg import sql
 from psycopg.pq import ExecStatus
 
 from fairground.model import LabError, foreign
@@ -28,6 +30,16 @@ def name_of(data: ContractData, *, rights: bool) -> str:
     """The name of the template of these data, with or without the rights of servers."""
     read = () if data.migrations is None else (migrations.digest_of(data.migrations),)
     return f"fairground_template_{data.scale}_{data.digest(ENCODED, *read, rights=rights)}"
+
+
+@contextmanager
+def whole_or_none(connection: psycopg.Connection[Any], name: str) -> Iterator[None]:
+    """Drop the database of that name where what is made in it is refused: half of a template is of no use."""
+    try:
+        yield
+    except LabError:
+        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+        raise
 
 
 def fill(connection: psycopg.Connection[Any], data: ContractData, *, rights: bool, migrate: Callable[[Migrations], None]) -> None:
