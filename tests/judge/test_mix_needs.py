@@ -74,7 +74,7 @@ def test_an_honest_mix_holds(day: Workload) -> None:
     assert all(line.holds for line in found.values())
     assert (
         found["commits"].sentence
-        == "at least, of commit: 1 for each good `page`, 1 for each good `create`, 2 for each good `remove`"
+        == "at least, for each good answer: 1 × commit for `page`, 1 × commit for `create`, 2 × commit for `remove`"
     )
 
 

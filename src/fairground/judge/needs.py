@@ -57,8 +57,13 @@ def words(counts: Sequence[RequestCount], each: Each, noun: str) -> str:
     """Say what each good answer needs: `at least 1 commit for each good answer`, or of each request of a mix."""
     if len(counts) == 1:
         return f"at least {each(counts[0].request.need):g} {noun} for each good answer"
-    parts = [f"{each(one.request.need):g} for each good `{one.request.name}`" for one in counts if each(one.request.need)]
-    return f"at least, of {noun}: {', '.join(parts)}"
+    return f"at least, for each good answer: {words_of_mix(counts, each, noun)}"
+
+
+def words_of_mix(counts: Sequence[RequestCount], each: Each, noun: str) -> str:
+    """Say what an answer to each request of a mix needs: 1 × commit for `page`, 2 × commit for `remove`."""
+    needed = [(each(one.request.need), one.request.name) for one in counts]
+    return ", ".join(f"{amount:g} × {noun} for `{name}`" for amount, name in needed if amount)
 
 
 def written_answers(workload: Workload, result: Result) -> int:

@@ -209,8 +209,9 @@ def _most_commits(counts: Sequence[RequestCount], database: DatabaseUse, rules: 
         most = needs.most(counts, each, 0) + rules.paid_free * (1 + (database.sessions or 0)) + scans
         sentence = f"at most {each(counts[0].request.need):g} commits for each request, {rules.paid_free} for each connection"
         if len(counts) > 1:
-            parts = ", ".join(f"{each(one.request.need):g} for each `{one.request.name}`" for one in counts)
-            sentence = f"at most, of commits: {parts}, {rules.paid_free} for each connection"
+            sentence = (
+                f"at most, for each request: {needs.words_of_mix(counts, each, 'commit')}; {rules.paid_free} for each connection"
+            )
         sentence += ", and one for each scan of a table"
         yield AuditLine("commits-most", sentence, database.commits, 0, most)
 

@@ -48,10 +48,8 @@ def _bounded_line(
         need = counts[0].request.need
         sentence = f"at least {each(need):g} {rows} for each good answer, and at most {may(need):g} for each request"
     else:
-        parts = ", ".join(
-            f"{each(one.request.need):g} for each good `{one.request.name}`" for one in counts if each(one.request.need)
-        )
-        sentence = f"at least, of {rows}: {parts}; and at most {rules.paid_most:g} times as many"
+        needed = needs.words_of_mix(counts, each, rows)
+        sentence = f"at least, for each good answer: {needed}; and at most {rules.paid_most:g} times as many"
     return AuditLine(id, sentence, found, needs.least(counts, each), most)
 
 

@@ -148,11 +148,17 @@ def _retransmits(facts: TrialFacts, _: Rules) -> CheckReading | None:
 
 
 def _backlog(facts: TrialFacts, _: Rules) -> CheckReading | None:
-    """V14. Connections that a listen queue had no room for: the server's doing, and never a reason to void."""
+    """V14. Connections that a listen queue had no room for: never a reason to void.
+
+    The kernel counts all queues of the machine together, so that the words may not blame the server alone.
+    """
     overflows = facts.host.tcp.get("TcpExtListenOverflows") if facts.host else None
     if overflows is None:
         return None
-    words = f"the server's listen queue was full {overflows:,} times: it is short, or the server accepts slowly"
+    words = (
+        f"listen queues of this machine were full {overflows:,} times: the server's, if its own is short or it accepts slowly,"
+    )
+    words += " or another process's, since the kernel counts all of them together"
     return CheckReading(overflows, words, {"overflows": overflows})
 
 
