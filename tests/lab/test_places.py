@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fairground.lab import folders, places, revisions, roots, setup
+from fairground.inputs import roots
+from fairground.lab import folders, places, revisions, setup
 from fairground.lab.places import Places
 from fairground.model import LabError
 

@@ -13,9 +13,9 @@ from fairground.contract import case_file
 from fairground.contract.case import Disturbance
 from fairground.host import Keeper
 from fairground.inputs import contracts, files, workload_files
+from fairground.inputs.undecided import Undecided, find_marks
 from fairground.lab import setup
 from fairground.lab.places import CONTRACTS, Places
-from fairground.lab.undecided import Undecided, find_marks
 from fairground.measure.statement_trial import StatementTrial
 from fairground.measure.tried_audits import try_limit, try_tables, try_workload
 from fairground.measure.tried_cases import PlacedCase, try_case, try_means

@@ -18,11 +18,12 @@ from fairground.fleet.shares import PlanShare
 from fairground.host import build
 from fairground.inputs.hosts import HostsAsked
 from fairground.judge import validity
-from fairground.lab import host_trial, setup
 from fairground.lab import run as runs
+from fairground.lab import setup
 from fairground.lab.events import Absent, Began, Event, Planned, Said, TrialDone
 from fairground.lab.preparation import Inputs
 from fairground.model import Cell, Ending, LabError, Plan, PlanSlot, Run, Seats, Stack, StackInfo, Suite, Trial
+from fairground.records import host_trial
 from fairground.report.text.words import plural
 from fairground.run import plan, stopping
 

@@ -11,10 +11,9 @@ from pathlib import Path
 from fairground import contract
 from fairground.contract import Case
 from fairground.host import build
-from fairground.inputs import contracts, manifest, workload_files
-from fairground.lab import roots
-from fairground.lab.cache import cache_of
-from fairground.lab.roots import ROOT
+from fairground.host.cache import cache_of
+from fairground.inputs import contracts, manifest, roots, workload_files
+from fairground.inputs.roots import ROOT
 from fairground.model import LabError, Server, Stack, Workload
 from fairground.model.contract import Contract
 from fairground.run import naming

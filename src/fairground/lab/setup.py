@@ -18,8 +18,8 @@ from fairground.host import Keeper, machine, seats
 from fairground.host.build import BuiltServer, Unavailable, sources_hash
 from fairground.host.machine import MachineCheck
 from fairground.inputs import numbers
+from fairground.inputs.roots import ROOT
 from fairground.lab.places import Places
-from fairground.lab.roots import ROOT
 from fairground.model import (
     MAJORS,
     OWN_MAJOR,

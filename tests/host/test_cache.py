@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from fairground.lab import cache, setup
-from fairground.lab.cache import cache_of
+from fairground.host import cache
+from fairground.host.cache import cache_of
+from fairground.lab import setup
 from fairground.lab.places import Places
 from fairground.model import LabError
 
