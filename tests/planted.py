@@ -19,6 +19,7 @@ from builders.contracts import CONTRACTS, SEEDS
 from builders.paths import ENGINE, TESTS
 from fairground import contract, postgres, topology
 from fairground.host import Keeper, machine
+from fairground.host.awake import hold_awake
 from fairground.inputs import manifest, seating, wires, workload_files
 from fairground.lab import setup, why
 from fairground.lab.places import Places
@@ -100,7 +101,7 @@ def standing(row: Mapping[str, Any], say: Callable[[str], None]) -> Iterator[tup
     with ExitStack() as held:
         held.enter_context(place(row))
         keeper = held.enter_context(Keeper(os.environ))
-        setup.keep_awake(held, keeper, Places.of(os.environ), say)
+        hold_awake(held, keeper, os.environ, Places.of(os.environ).engine, say)
         scratch = Path(held.enter_context(tempfile.TemporaryDirectory()))
         durability = Durability.DURABLE if row.get("place") == "durable" else Durability.RELAXED
         database = postgres.start(keeper, scratch / "cache", durability)

@@ -92,13 +92,12 @@ def join(
     fleet.require_dask()
     from fairground.fleet import worker
     from fairground.fleet.tls import link
-    from fairground.lab import joining, setup
+    from fairground.lab import joining
 
     at, certificate = link(address, tls)
     places = Places.of(os.environ)
     said = joining.about_here(places, name, allow or (), role or ())
-    awake = setup.wants_awake(places.environ)
-    one = worker.Host(said, joining.command(places, said.name, HostsAsked(str(at), tls)), places.cache, places.engine, awake)
+    one = joining.worker_of(places, said, HostsAsked(str(at), tls))
     worker.join(at, certificate, one, joining.resources(said), lambda: streams.note(f"host {said.name} has joined {at}"))
 
 

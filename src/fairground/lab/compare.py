@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fairground.host import build
 from fairground.inputs import workload_files
 from fairground.inputs.asked import one_stack
-from fairground.lab import revisions, setup
+from fairground.lab import revisions
 from fairground.lab.events import Event, Said, Sink, unheard
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs, prepare
@@ -87,7 +88,7 @@ def compare_stacks(inputs: Inputs, asked: ComparisonAsked, sink: Sink = unheard)
         for arm in arms
     ]
     with prepare(inputs, cells, stacks, sink, least=len(cells)) as testbed:
-        infos = {arm.label: setup.stack_infos([arm.stack], testbed.builds)[arm.stack.id] for arm in arms}
+        infos = {arm.label: build.stack_infos([arm.stack], testbed.builds)[arm.stack.id] for arm in arms}
         record = open_record(inputs, RecordKind.COMPARISON, asked, testbed, infos)
         effort = RoundsEffort(workload, asked.load, asked.settings, asked.seed, asked.turn_s, asked.pairs, asked.topology)
         one = functools.partial(one_round, testbed.bench, arms)

@@ -229,7 +229,7 @@ def _ready(there: Fleet, planned: Plan, chosen: Sequence[Stack]) -> Generator[Ev
         if one.refusal is not None:
             raise one.refusal.error(one.host)
         yield from (Said(f"host {one.host}: {sentence}") for sentence in one.remarks)
-    own = setup.contract_versions(chosen)
+    own = build.contract_versions(chosen)
     for one in answers:
         there_too = {name: one.versions.get(name) for name in own}
         _refuse(f"host `{one.host}` has another copy of a contract", validity.changes(own, there_too))

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from fairground.fleet import about
 from fairground.fleet.about import About
-from fairground.fleet.worker import OrderCommand
+from fairground.fleet.worker import Host, OrderCommand
 from fairground.host import build, machine, seats
+from fairground.host.awake import wants_awake
 from fairground.inputs.hosts import HostsAsked
 from fairground.lab import setup
 from fairground.lab.places import Places
@@ -65,8 +66,13 @@ def resources(said: About) -> Mapping[str, float]:
     return {**dict.fromkeys(said.roles, 1.0), **amounts}
 
 
-def command(places: Places, name: str, at: HostsAsked) -> OrderCommand:
-    """The process that carries out an order: this lab, in an interpreter of its own. `at`: where others have joined."""
+def worker_of(places: Places, said: About, at: HostsAsked) -> Host:
+    """The host that takes orders here. `at`: where others have joined."""
+    return Host(said, _command(places, said.name, at), places.cache, places.engine, wants_awake(places.environ))
+
+
+def _command(places: Places, name: str, at: HostsAsked) -> OrderCommand:
+    """The process that carries out an order: this lab, in an interpreter of its own."""
     words = [sys.executable, "-m", "fairground", "host", "share", "--name", name, "--hosts", at.address]
     words += [] if at.tls is None else ["--tls", str(at.tls.absolute())]
     path = str(places.root.parent if places.installed else places.root / "src")

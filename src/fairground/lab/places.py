@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import sysconfig
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -110,6 +111,11 @@ class Places:
     def tools(self) -> Path:
         """The folder for load generators that no package of the distribution has; its `bin` is searched before PATH."""
         return self.cache / "tools"
+
+    @property
+    def tool_path(self) -> str:
+        """The folders in which load generators are looked for, as in PATH."""
+        return os.pathsep.join([str(self.tools / "bin"), self.environ.get("PATH", os.defpath)])
 
     def workloads(self) -> tuple[Workload, ...]:
         """The workloads of every contract."""

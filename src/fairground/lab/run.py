@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fairground import generators, postgres, records
 from fairground.inputs import workload_files
-from fairground.lab import databases, pages, reasons, setup
+from fairground.lab import pages, reasons, setup
 from fairground.lab.events import Began, Event, Planned, Said, Sink, TrialDone, unheard
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs, Testbed, prepare
@@ -30,6 +30,7 @@ from fairground.model import (
     error,
     secret,
 )
+from fairground.postgres import databases
 from fairground.run import ceilings, plan, runner
 
 
@@ -162,7 +163,7 @@ def check_plan(planned: Plan, workloads: Sequence[Workload], database_url: str |
     cells = cells_of(planned)
     settings, versions = databases.settings_of(cells), databases.versions_of(cells)
     generators.check(dict.fromkeys(cells), render_workloads(planned, workloads))
-    databases.check(versions, database_url)
+    databases.check_versions(versions, database_url)
     if None in versions:  # others know their own settings, once they are here
         postgres.check(dict(settings.postgres))
     for cell in cells:
