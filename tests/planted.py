@@ -21,14 +21,14 @@ from fairground import contract, postgres, topology
 from fairground.host import Keeper, machine
 from fairground.host.awake import hold_awake
 from fairground.inputs import manifest, seating, wires, workload_files
-from fairground.lab import setup, why
+from fairground.lab import setup
 from fairground.lab.places import Places
 from fairground.measure import Bench, run
 from fairground.measure.experiment import one_start
 from fairground.model import Cell, CellSettings, Durability, LabError, Load, PlanSlot, Stack, Topology, Trial
 from fairground.model.experiment import AS_IT_WAS, Start, WhyAsked
 from fairground.model.reason import REASONS
-from fairground.run import stopping
+from fairground.run import question, stopping
 
 ZOO = TESTS / "zoo"
 EXPECTED = tomllib.loads((ZOO / "expected.toml").read_text())
@@ -165,7 +165,7 @@ def experiment(
     """
     trials = [tried(bench, row, folder / "trial", seed)]
     told = {"twin": PLAIN[row["workload"]].twin or "", "fixed_rows": PLAIN[row["workload"]].fixed_rows or ""}
-    asked = why.pose("planted", cell(row), row.get("wrong") or row["diagnosis"], trials, budget_s, told)
+    asked = question.pose("planted", cell(row), row.get("wrong") or row["diagnosis"], trials, budget_s, told)
     changes = {AS_IT_WAS: asked.cell, **{one.label: one.cell for one in asked.experiment.changes}}
     for changed in changes.values():
         if problem := topology.lacking(changed.topology, os.environ.get("PATH")):

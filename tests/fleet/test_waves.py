@@ -16,13 +16,13 @@ from builders.paths import ROOT
 from builders.trials import trial
 from fairground import records
 from fairground.fleet import cluster
+from fairground.fleet.choice import Fleet
 from fairground.fleet.cluster import Done
 from fairground.fleet.order import Order, OrderAnswer, OrderWork
 from fairground.host import build
 from fairground.inputs import manifest
 from fairground.lab import hosts
 from fairground.lab.events import Began, Event, Planned, Said
-from fairground.lab.hosts import Fleet
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.model import LabError, Plan, PlanSlot, Run, Trial

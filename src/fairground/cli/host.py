@@ -108,9 +108,10 @@ def list_(address: Where, tls: TLS = None, as_json: Json = False) -> None:
     Examples: ./fairground host list 127.0.0.1:8786 · ./fairground host list tls://10.0.0.5:8786 --tls certificate --json
     """
     fleet.require_dask()
-    from fairground.lab import hosts
+    from fairground.fleet import choice
+    from fairground.lab import setup
 
-    rows = hosts.rows(address, tls)
+    rows = choice.rows(address, tls, setup.lab_version())
     if as_json:
         streams.document({"hosts": rows})
         return
