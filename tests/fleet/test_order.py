@@ -16,7 +16,6 @@ from fairground.fleet.order import Order, OrderAnswer, OrderWork, Refusal
 from fairground.fleet.shares import PlanShare
 from fairground.host import build
 from fairground.lab import hosts
-from fairground.lab import run as runs
 from fairground.model import Finding, LabError, Run, Severity, Trial, Verdict
 from fleet.made import MACHINE, member, plan
 
@@ -106,14 +105,14 @@ def test_tasks_go_where_they_may_be_carried_out(known: Run) -> None:
     """A heat that was begun goes on with its machine, which is told of what it measured; all else is anybody's."""
     begun = replace(known, trials=(replace(made(known, 1), machine="hash of a"),))
     a, b = member("a"), member("b")
-    found = tasks.tasks(begun, runs.left_of(begun), [a, b], {"s0": "hash", "s9": "other"})
+    found = tasks.tasks(begun, records.left_of(begun), [a, b], {"s0": "hash", "s9": "other"})
     orders = [Order.from_json(one.order) for one in found]
     assert [one.work for one in orders] == [OrderWork.LIMITS, *[OrderWork.SHARE] * 3]
     assert [one.hosts for one in found] == [(a, b), (a,), (a, b), (a, b)]
     assert [[slot.number for slot in one.plan.slots] for one in orders[1:]] == [[2], [3, 4], [5, 6, 7, 8]]
     assert [len(one.known) for one in orders] == [0, 0, 0, 0]
     assert [dict(one.servers) for one in orders[2:]] == [{"s0": "hash"}] * 2
-    assert [one.hosts for one in tasks.tasks(begun, runs.left_of(begun), [b], {})][1] == ()
+    assert [one.hosts for one in tasks.tasks(begun, records.left_of(begun), [b], {})][1] == ()
 
 
 def test_an_order_tells_of_trials_of_its_own_slots(known: Run) -> None:
@@ -121,9 +120,9 @@ def test_an_order_tells_of_trials_of_its_own_slots(known: Run) -> None:
     void = replace(made(known, 3), verdict=Verdict.VOID, machine="hash of a")
     found = [
         Order.from_json(one.order)
-        for one in tasks.tasks(replace(known, trials=(void,)), runs.left_of(replace(known, trials=(void,))), [member("a")], {})[
-            1:
-        ]
+        for one in tasks.tasks(
+            replace(known, trials=(void,)), records.left_of(replace(known, trials=(void,))), [member("a")], {}
+        )[1:]
     ]
     told = [([slot.number for slot in one.plan.slots], [trial.number for trial in one.known]) for one in found]
     assert told == [([1, 2], []), ([3, 4], [3]), ([5, 6, 7, 8], [])]

@@ -90,15 +90,15 @@ def join(
     Examples: ./fairground host join tls://10.0.0.5:8786 --allow servers/ --tls certificate
     """
     fleet.require_dask()
-    from fairground.fleet import worker
+    from fairground.fleet import here, worker
     from fairground.fleet.tls import link
-    from fairground.lab import joining
+    from fairground.lab import joining, setup
 
     at, certificate = link(address, tls)
     places = Places.of(os.environ)
-    said = joining.about_here(places, name, allow or (), role or ())
+    said = here.about_here(name, allow or (), role or (), setup.lab_version(), places.environ.get("PATH"))
     one = joining.worker_of(places, said, HostsAsked(str(at), tls))
-    worker.join(at, certificate, one, joining.resources(said), lambda: streams.note(f"host {said.name} has joined {at}"))
+    worker.join(at, certificate, one, here.resources(said), lambda: streams.note(f"host {said.name} has joined {at}"))
 
 
 @host.command("list")

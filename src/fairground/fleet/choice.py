@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -94,3 +94,13 @@ def rows(address: str, folder: Path | None, version: str) -> list[dict[str, Any]
         for number, group in enumerate(kinds, 1)
         for one in group
     ]
+
+
+def fit(members: Mapping[str, Member], name: str, role: str, at: str, version: str) -> Member:
+    """The member of this name, which can take the role. LabError where there is none."""
+    if name not in members:
+        raise LabError(f"host `{name}` has not joined `{at}`", f"these have: {', '.join(members) or 'none'}")
+    if (why := members[name].about.unfit(version, (role,))) is not None:
+        does = "make the load" if role == "generator" else f"have the {role}"
+        raise LabError(f"host `{name}` cannot {does}: {why}", "install one version on all hosts, and join with the role")
+    return members[name]

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fairground.host import build
-from fairground.inputs import workload_files
+from fairground.inputs import revisions, workload_files
 from fairground.inputs.asked import one_stack
-from fairground.lab import revisions
 from fairground.lab.events import Event, Said, Sink, unheard
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs, prepare
@@ -117,5 +116,8 @@ def _arms(places: Places, asked: ComparisonAsked) -> tuple[Side, Side]:
     known = places.load_servers()
     stacks = [one_stack(known, id) for id in (asked.stack_a, asked.stack_b)]
     if asked.revisions is not None:
-        stacks = [revisions.checked_out(places, at, one) for at, one in zip(asked.revisions, stacks, strict=True)]
+        stacks = [
+            revisions.checked_out(places.cache, places.contracts(), at, one)
+            for at, one in zip(asked.revisions, stacks, strict=True)
+        ]
     return Side(asked.label_a, stacks[0]), Side(asked.label_b, stacks[1], asked.planted, asked.settings.sql_before)

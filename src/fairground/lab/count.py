@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 
 from fairground.host import build, emulation
 from fairground.host.emulation import Emulator
-from fairground.inputs import workload_files
+from fairground.inputs import revisions, workload_files
 from fairground.inputs.asked import one_stack
-from fairground.lab import revisions
 from fairground.lab.compare import Named
 from fairground.lab.events import Event, Going, Sink, unheard
 from fairground.lab.places import Places
@@ -89,5 +88,7 @@ def _stacks(places: Places, asked: CountAsked) -> dict[str, Stack]:
     found = {}
     for arm in asked.arms:
         stack = one_stack(known, arm.stack)
-        found[arm.label] = stack if arm.revision is None else revisions.checked_out(places, arm.revision, stack)
+        found[arm.label] = (
+            stack if arm.revision is None else revisions.checked_out(places.cache, places.contracts(), arm.revision, stack)
+        )
     return found

@@ -16,6 +16,7 @@ from fairground.fleet.cluster import Done
 from fairground.fleet.order import Order, OrderAnswer, OrderWork
 from fairground.fleet.shares import PlanShare
 from fairground.host import build
+from fairground.inputs import manifest
 from fairground.inputs.hosts import HostsAsked
 from fairground.lab import run as runs
 from fairground.lab import setup
@@ -63,7 +64,7 @@ def run(suite: Suite, there: Fleet, inputs: Inputs) -> Generator[Event]:
     servers, workloads = places.load_servers(), places.workloads()
     foreseen = dry_run(suite, inputs, len(there.members))
     yield from map(Said, there.remarks)
-    chosen = runs.stacks_of(foreseen.slots, servers)
+    chosen = manifest.stacks_of(foreseen.slots, servers)
     answers = yield from _ready(there, foreseen, chosen)
     lacking = {name: why for one in answers for name, why in one.lacking.items()}
     yield from (Absent(name, why) for name, why in lacking.items())
@@ -92,11 +93,11 @@ def resume(folder: Path, there: Fleet, inputs: Inputs, budget_s: float | None = 
     """
     known = records.load_run(folder)
     _check(inputs)
-    left = runs.left_of(known)
+    left = records.left_of(known)
     if left and (not known.finished or budget_s is not None):
-        known = runs.with_budget(known, budget_s)
+        known = records.with_budget(known, budget_s)
         yield from map(Said, there.remarks)
-        chosen = runs.stacks_of(left, inputs.places.load_servers())
+        chosen = manifest.stacks_of(left, inputs.places.load_servers())
         runs.require_stacks(known, left, chosen, inputs.places)
         head = records.read_head(folder)
         infos = {one.id: replace(head.stacks[one.id], content_hash=build.content_hash(one.server.folder)) for one in chosen}
@@ -162,7 +163,7 @@ def _digests(chosen: Sequence[Stack]) -> dict[str, str]:
 
 def measure_shares(known: Run, there: Fleet, digests: Mapping[str, str]) -> Generator[Event]:
     """Have measured what is left of a run. At its end it is told what is missing. `digests`: server → hash of its sources."""
-    yield Planned(known.plan, known.folder, plan.plan_seconds(runs.left_of(known)) / len(there.members))
+    yield Planned(known.plan, known.folder, plan.plan_seconds(records.left_of(known)) / len(there.members))
     yield Began(known.plan, known.everything, len(there.members))
     asked = known.plan.slots
     if known.plan.budget_s is None:
@@ -207,7 +208,7 @@ def _in_waves(known: Run, there: Fleet, digests: Mapping[str, str]) -> Generator
 
 def _carried_out(known: Run, there: Fleet, digests: Mapping[str, str]) -> Generator[Event]:
     """Have measured all that is left of a plan, and keep it."""
-    asked = tasks.tasks(known, runs.left_of(known), there.members, digests)
+    asked = tasks.tasks(known, records.left_of(known), there.members, digests)
     for block in [one.share.slots[0].block for one in asked if one.share is not None and not one.hosts]:
         yield Said(f"block {block} was begun in part on a machine that has not joined: it is left as it is")
     given = [one for one in asked if one.hosts]

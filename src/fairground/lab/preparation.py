@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from fairground import generators, topology
+from fairground.fleet.others import HERE, Others
 from fairground.host import Keeper, build, machine
 from fairground.host.awake import hold_awake
 from fairground.host.build import BuiltServer, Unavailable
 from fairground.lab import building, setup
-from fairground.lab.elsewhere import HERE, Others
 from fairground.lab.events import Said, Sink
 from fairground.lab.places import Places
 from fairground.measure import Bench
