@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from fairground import records
+from fairground.capacity.cells import capacities_of
 from fairground.capacity.service.parts import ServicePart
-from fairground.lab import capacity as capacities
 from fairground.lab import service
 from fairground.lab.events import Reported
 from fairground.model import SCHEMA_VERSION, LabError, Machine, Run
@@ -176,7 +176,7 @@ def _comparison(record: Record[Any, Any], home: str | None) -> Rendered:
 
 
 def _capacity(record: Record[Any, Any], home: str | None) -> Rendered:
-    found, asked = capacities.capacities_of(record), record.head.asked
+    found, asked = capacities_of(record), record.head.asked
     document = {
         "capacities": [capacity.rows(one) for one in found],
         "settings": asdict(asked.settings),
