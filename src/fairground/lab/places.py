@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import sysconfig
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,10 +12,9 @@ from pathlib import Path
 from fairground import contract
 from fairground.contract import Case
 from fairground.host import build
-from fairground.inputs import contracts, manifest, workload_files
-from fairground.lab import roots
-from fairground.lab.cache import cache_of
-from fairground.lab.roots import ROOT
+from fairground.host.cache import cache_of
+from fairground.inputs import contracts, manifest, roots, workload_files
+from fairground.inputs.roots import ROOT
 from fairground.model import LabError, Server, Stack, Workload
 from fairground.model.contract import Contract
 from fairground.run import naming
@@ -111,6 +111,11 @@ class Places:
     def tools(self) -> Path:
         """The folder for load generators that no package of the distribution has; its `bin` is searched before PATH."""
         return self.cache / "tools"
+
+    @property
+    def tool_path(self) -> str:
+        """The folders in which load generators are looked for, as in PATH."""
+        return os.pathsep.join([str(self.tools / "bin"), self.environ.get("PATH", os.defpath)])
 
     def workloads(self) -> tuple[Workload, ...]:
         """The workloads of every contract."""

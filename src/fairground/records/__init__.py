@@ -5,7 +5,7 @@ of its own, and `listing` finds records in a folder of results.
 """
 
 from fairground.records.journal import scrub_folder
-from fairground.records.listing import Damaged, find, find_run, list_all, list_records, of_kind, size
+from fairground.records.listing import Damaged, find, find_run, is_kind, list_all, list_records, of_kind, size
 from fairground.records.runs import (
     ATTEMPTS,
     append_limit,
@@ -14,11 +14,13 @@ from fairground.records.runs import (
     done_of,
     done_slots,
     end_run,
+    left_of,
     load_run,
     reopen_run,
     run_of,
     trial_folder,
     trial_of,
+    with_budget,
     write_qualification,
 )
 from fairground.records.shapes import END, ENTRIES, HEAD, SHAPES, json_schema
@@ -43,8 +45,10 @@ __all__ = [
     "end_run",
     "find",
     "find_run",
+    "is_kind",
     "json_schema",
     "kind_of",
+    "left_of",
     "list_all",
     "list_records",
     "load",
@@ -58,5 +62,6 @@ __all__ = [
     "size",
     "trial_folder",
     "trial_of",
+    "with_budget",
     "write_qualification",
 ]
