@@ -86,7 +86,7 @@ def test_functions_of_a_program_and_its_child(tmp_path: Path) -> None:
         started.communicate(b"x")
     assert found.functions["burn"] > 1_000_000
     assert found.functions["more"] == pytest.approx(2 * found.functions["burn"], rel=0.01)
-    assert sum(found.functions.values()) == found.instructions
+    assert sum(found.functions.values()) == pytest.approx(found.instructions, rel=0.01)
     assert found - found == WorkCount()
     reader.forget_blocks()
     assert not list(counted.glob("*.blocks")) and len(list(counted.glob("*.counts"))) == 2
