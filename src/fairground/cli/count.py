@@ -28,6 +28,7 @@ from fairground.model.record import Record, RecordKind
 from fairground.report import counts, fail_on, where
 from fairground.report.counts import CountReport
 from fairground.report.fail_on import Rule
+from fairground.report.rendering import counts_of
 from fairground.stats import counts as of_starts
 from fairground.stats.counts import FLOOR
 
@@ -231,7 +232,7 @@ def _progress(event: UnitDone) -> None:
 
 
 def _tell(record: Record[CountAsked, CountedStart], markdown: Path | None, as_json: bool, rule: Rule | None) -> None:
-    _say(pages.counts_of(record), record.folder, markdown, as_json, rule)
+    _say(counts_of(record), record.folder, markdown, as_json, rule)
 
 
 def _say(found: CountReport, folder: Path | None, markdown: Path | None, as_json: bool, rule: Rule | None) -> None:
