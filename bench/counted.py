@@ -27,7 +27,7 @@ from scipy import stats
 
 import frame
 from fairground.inputs import numbers
-from fairground.lab import splice
+from fairground.report import splice
 
 REQUESTS = {"ping": 3200, "db-ping": 3200, "lookup": 3200, "users": 640, "tx": 1600}
 """Workload → the requests of a start's counted windows together."""
