@@ -47,6 +47,7 @@ OPTIONS = (
     Option("markdown", "Write the summary for a pull request to this file.", Path | None, None),
     *options.some("threads", "workers", "pool_size", "no_prepared", "durable", "pin"),
     options.COUNT,
+    options.WHERE,
     Option("requests", "With --count: requests of each start (default: about 3 s of its first).", int | None, None),
     options.ONE_VERSION,
     options.SEATS,
@@ -72,6 +73,8 @@ def compare(context: typer.Context, given: Given) -> None:
     if given["count"]:
         count.compare(context, given, places)
         return
+    if given["where"]:
+        raise LabError("`--where` goes with `--count`: time has no functions here", "leave it out, or add --count")
     if given["requests"] is not None:
         raise LabError("`--requests` goes with `--count`: time is compared in windows", "leave it out, or add --count")
     rule = None if given["fail_on"] is None else fail_on.parse(given["fail_on"])
