@@ -136,11 +136,13 @@ class Keeper:
         streams: Streams | None = None,
         limits: Limits | None = None,
         map_user: bool = False,
+        hosts: Path | None = None,
         group: Group | None = None,
     ) -> Child:
         """Start `argv` in a session and (where the machine has them) a cgroup of its own, or `group`.
 
         What of `limits` no cgroup can hold is held otherwise; the child's `bounds` say how. `streams` None: all are /dev/null.
+        `hosts`: a file that it sees in the place of /etc/hosts.
         Raises LabError when the program cannot be executed.
         """
         group = group or self.groups.add(role, limits)
@@ -155,13 +157,14 @@ class Keeper:
                 "join": [str(path) for path in group.join],
                 "nofile": OPEN_FILES,
                 "map_user": map_user,
+                "hosts": None if hosts is None else str(hosts.resolve()),
             }
             answer = self._ask(order, (streams or Streams()).descriptors(null.fileno()))
         if "error" in answer:
             group.remove()
             if refused := of_machine(OSError(answer["number"], answer["error"])):
                 raise refused
-            hint = NO_NAMESPACE if map_user and not answer["number"] else None
+            hint = NO_NAMESPACE if (map_user or hosts is not None) and not answer["number"] else None
             raise LabError(f"cannot start `{argv[0]}`: {answer['error']}", hint, exit_code=3)
         pid = int(str(answer["pid"]))
         self._children.add(pid)

@@ -71,10 +71,12 @@ def start(
     database_url: str,
     stderr: Path,
     under: Under | None = None,
+    hosts: Path | None = None,
 ) -> Child:
     """Start a stack in its folder; what it prints on either stream goes to the file `stderr`.
 
     `under` makes of its command, and its folder, the words that start it under an emulation; None: it runs natively.
+    `hosts`: a file that it sees in the place of /etc/hosts.
     """
     values = values_of(settings, host, port, database_url)
     memory_bytes = None if settings.memory_mb is None else settings.memory_mb * 1_000_000
@@ -87,6 +89,7 @@ def start(
             cwd=stack.server.folder,
             streams=Streams.into(stream),
             limits=Limits(settings.cpus, memory_bytes, settings.cores_of("server")),
+            hosts=hosts,
         )
 
 

@@ -53,6 +53,12 @@ class Places:
         """True if this lab was installed, so that its own folders are only read."""
         return roots.is_installed(self.root)
 
+    def database_port(self) -> int | None:
+        """The port at which a server of this lab looks for its database whatever it is told; None where each is told."""
+        there = self.servers.is_dir() or self.lab_servers is not None
+        compiled = (server.database for server in (self.load_servers() if there else ()))
+        return next((one.port for one in compiled if one is not None), None)
+
     def contracts(self) -> dict[str, Contract]:
         """Every contract, by id: the lab's own, and those beside the servers of whoever measures.
 

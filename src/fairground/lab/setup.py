@@ -95,7 +95,7 @@ def database(
         found = there.start(settings.durability, dict(settings.postgres), version)
     else:
         own = dict(settings.postgres)
-        found = postgres.start(keeper, places.cache, settings.durability, own, version or OWN_MAJOR)
+        found = postgres.start(keeper, places.cache, settings.durability, own, version or OWN_MAJOR, port=places.database_port())
     found.keeper = keeper
     try:
         yield found

@@ -11,6 +11,7 @@ import psycopg
 
 from fairground import contract
 from fairground.judge import answers
+from fairground.measure import supply
 from fairground.measure.arm import CheckArm
 from fairground.measure.faults import UNLIMITED
 from fairground.measure.path import STOP_GRACE_S
@@ -44,6 +45,8 @@ class CheckedStack(StartedStack):
                 stage=self.stage,
                 only=self.arm.only,
                 skip=self.arm.stack.server.skip,
+                is_told=self.arm.stack.server.is_told,
+                rows=supply.FirstRows(self.workload.contract, self.arm.names, self.database),
             )
         self.findings.extend(report.findings)
         return report.bodies

@@ -232,6 +232,7 @@ class StartedStack(Loaded):
                 names=self.stack_arm.names,
                 probe=probe,
                 skip=skip,
+                rows=supply.FirstRows(self.workload.contract, self.stack_arm.names, self.database),
             )
             excused = None if report.passed or not self.lost_statements() else prepared.excuse_prepared(report.findings)
             shown = report.findings if excused is None else excused

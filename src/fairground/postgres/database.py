@@ -18,12 +18,12 @@ from psycopg import sql
 from fairground.host import Child, Keeper, Meter, Moment
 from fairground.model import ContractError, DatabaseEnded, DatabaseWork, Durability, LabError, foreign
 from fairground.model.cause import DatabaseLifetime
-from fairground.model.contract import ContractData, Migrations
+from fairground.model.contract import CompiledDatabase, ContractData, Migrations
 from fairground.postgres import commits, migrations, role, session, storage, template, traces
 from fairground.postgres.activity import waits
 from fairground.postgres.address import DatabaseAddress
 from fairground.postgres.errorlog import ErrorLog
-from fairground.postgres.names import APPLICATION_NAME, MARK, ROLE, THEIRS, TRIAL_DATABASES, of_arm
+from fairground.postgres.names import APPLICATION_NAME, MARK, MARKED, ROLE, TEMPLATES, THEIRS, of_arm
 from fairground.postgres.owner import Errors, Owner
 from fairground.postgres.wording import lost_statement_errors
 from fairground.postgres.work import flushes, table_numbers, work
@@ -112,10 +112,15 @@ class Database:
         user = of_arm(number, ROLE)
         self.app = admin if shared else replace(admin, user=user, password=role.password(self._secret, user), libpq=())
 
-    def arm(self, number: int) -> Database:
-        """The database of another arm on the same server; arms count from 1. It holds data once it is `reset`."""
+    def arm(self, number: int, compiled: CompiledDatabase | None = None) -> Database:
+        """The database of another arm on the same server; arms count from 1. It holds data once it is `reset`.
+
+        `compiled`: the names that it has in place of the lab's own.
+        """
         found = Database(self.admin, self.owner, number, self._errors, self.shared, self._secret)
         found.settled, found.keeper, found._templates = self.settled, self.keeper, self._templates
+        if compiled is not None:
+            found.name, found.app = compiled.name, replace(found.app, user=compiled.user, password=compiled.password)
         return found
 
     @property
@@ -215,13 +220,14 @@ class Database:
 
     def drop_arms(self) -> None:
         """Remove databases and roles of all arms, an earlier session's too: in a given server only those that the lab made."""
+        # In a server of our own all is ours, also what an interruption left without its mark.
+        ours = f"oid IN {MARKED}" if self.owner is None else f"NOT datistemplate AND datname <> '{HOME}'"
         with self.connect(HOME) as connection:
             rows = connection.execute(
-                "SELECT datname, shobj_description(oid, 'pg_database') FROM pg_database WHERE datname ~ %s", [TRIAL_DATABASES]
+                f"SELECT datname FROM pg_database WHERE {ours} AND datname !~ %s".encode(), [TEMPLATES]
             ).fetchall()
-            for name, comment in rows:
-                if self.owner or comment == MARK:
-                    _drop(connection, name, self.owner is not None)
+            for (name,) in rows:
+                _drop(connection, name, self.owner is not None)
             if not self.shared:
                 role.drop_all(connection)
 
