@@ -24,6 +24,7 @@ from typing import Any
 
 import frame
 from fairground.host import Keeper, build, machine
+from fairground.host.awake import hold_awake
 from fairground.inputs import manifest, seating, workload_files
 from fairground.lab import setup
 from fairground.lab.places import Places
@@ -32,6 +33,7 @@ from fairground.measure.arm import ArmWindow, StackArm
 from fairground.measure.schedule import SideBySide, Turns, Whole
 from fairground.measure.session import ArmSession
 from fairground.model import Cell, CellSettings, Load, Topology
+from fairground.postgres import databases
 from fairground.stats.intervals import t_interval
 
 STACKS = (
@@ -95,8 +97,8 @@ def measure(options: argparse.Namespace, name: str) -> Iterator[dict[str, object
         keeper = held.enter_context(Keeper(os.environ))
         for stack in stacks:
             build.build(keeper, stack.server, places.cache)
-        database = held.enter_context(setup.database(keeper, places, None, settings.run))
-        setup.keep_awake(held, keeper, places, frame.tell)
+        database = held.enter_context(databases.open_database(keeper, places.cache, None, settings.run))
+        hold_awake(held, keeper, places.environ, places.engine, frame.tell)
         bench = Bench(keeper, database, places.engine, places.cases(), machine.cores())
         folder = Path(held.enter_context(tempfile.TemporaryDirectory()))
         arms = [StackArm(one.id, Cell(one.id, chosen.id, Topology(), load, settings), workload, 7, one) for one in stacks]

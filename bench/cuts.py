@@ -23,9 +23,9 @@ from typing import Any
 
 import frame
 from fairground import records
-from fairground.lab import splice
 from fairground.lab.places import Places
-from fairground.lab.run import left_of
+from fairground.records import left_of
+from fairground.report import splice
 
 sys.path.insert(0, str(frame.ROOT / "tests"))  # on no path of its own
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from fairground.lab import splice
+from fairground.report import splice
 
 TITLE = "Is it sound?"
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)

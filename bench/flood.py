@@ -27,6 +27,7 @@ import psutil
 
 import frame
 from fairground.host import Keeper, build, machine
+from fairground.host.awake import hold_awake
 from fairground.inputs import manifest, seating, workload_files
 from fairground.lab import setup
 from fairground.lab.places import Places
@@ -35,6 +36,7 @@ from fairground.measure.arm import ArmWindow, StackArm
 from fairground.measure.schedule import Whole
 from fairground.measure.session import ArmSession
 from fairground.model import Cell, CellSettings, Load, Severity, Topology
+from fairground.postgres import databases
 from fairground.stats import differences
 from fairground.stats.intervals import Interval
 
@@ -98,8 +100,8 @@ def stack_up(options: argparse.Namespace, workloads: Sequence[str]) -> Iterator[
     with ExitStack() as held:
         keeper = held.enter_context(Keeper(os.environ))
         build.build(keeper, stack.server, places.cache)
-        database = held.enter_context(setup.database(keeper, places, None, settings.run))
-        setup.keep_awake(held, keeper, places, frame.tell)
+        database = held.enter_context(databases.open_database(keeper, places.cache, None, settings.run))
+        hold_awake(held, keeper, places.environ, places.engine, frame.tell)
         bench = Bench(keeper, database, places.engine, places.cases(), machine.cores())
         folder = Path(held.enter_context(tempfile.TemporaryDirectory()))
         arms = [

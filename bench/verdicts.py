@@ -18,11 +18,12 @@ import frame
 from fairground import records
 from fairground.claims import judgement
 from fairground.claims.verdict import ClaimJudgement, ClaimVerdict, VerdictGrade
-from fairground.lab import replicate, splice
+from fairground.lab import replicate
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.lab.replicate import ReplicationAsked
 from fairground.model import LabError
+from fairground.report import splice
 
 MEASURED = (ClaimVerdict.HOLDS, ClaimVerdict.FAILS, ClaimVerdict.TIE, ClaimVerdict.INCONCLUSIVE)
 

@@ -16,7 +16,7 @@ from hypothesis import settings
 from builders.contracts import SEEDS
 from fairground import postgres
 from fairground.host import Keeper
-from fairground.lab import setup
+from fairground.host.awake import hold_awake
 from fairground.lab.places import Places
 from fairground.model import Durability
 from fairground.postgres import Database
@@ -48,7 +48,7 @@ def keeper(request: pytest.FixtureRequest) -> Iterator[Keeper]:
     with ExitStack() as held:
         kept = held.enter_context(Keeper(os.environ))
         if any(map(starts_something, request.session.items)):
-            setup.keep_awake(held, kept, Places.of(os.environ), print)
+            hold_awake(held, kept, os.environ, Places.of(os.environ).engine, print)
         yield kept
 
 

@@ -19,15 +19,16 @@ from builders.contracts import CONTRACTS, SEEDS
 from builders.paths import ENGINE, TESTS
 from fairground import contract, postgres, topology
 from fairground.host import Keeper, machine
+from fairground.host.awake import hold_awake
 from fairground.inputs import manifest, seating, wires, workload_files
-from fairground.lab import setup, why
+from fairground.lab import setup
 from fairground.lab.places import Places
 from fairground.measure import Bench, run
 from fairground.measure.experiment import one_start
 from fairground.model import Cell, CellSettings, Durability, LabError, Load, PlanSlot, Stack, Topology, Trial
 from fairground.model.experiment import AS_IT_WAS, Start, WhyAsked
 from fairground.model.reason import REASONS
-from fairground.run import stopping
+from fairground.run import question, stopping
 
 ZOO = TESTS / "zoo"
 EXPECTED = tomllib.loads((ZOO / "expected.toml").read_text())
@@ -100,7 +101,7 @@ def standing(row: Mapping[str, Any], say: Callable[[str], None]) -> Iterator[tup
     with ExitStack() as held:
         held.enter_context(place(row))
         keeper = held.enter_context(Keeper(os.environ))
-        setup.keep_awake(held, keeper, Places.of(os.environ), say)
+        hold_awake(held, keeper, os.environ, Places.of(os.environ).engine, say)
         scratch = Path(held.enter_context(tempfile.TemporaryDirectory()))
         durability = Durability.DURABLE if row.get("place") == "durable" else Durability.RELAXED
         database = postgres.start(keeper, scratch / "cache", durability)
@@ -164,7 +165,7 @@ def experiment(
     """
     trials = [tried(bench, row, folder / "trial", seed)]
     told = {"twin": PLAIN[row["workload"]].twin or "", "fixed_rows": PLAIN[row["workload"]].fixed_rows or ""}
-    asked = why.pose("planted", cell(row), row.get("wrong") or row["diagnosis"], trials, budget_s, told)
+    asked = question.pose("planted", cell(row), row.get("wrong") or row["diagnosis"], trials, budget_s, told)
     changes = {AS_IT_WAS: asked.cell, **{one.label: one.cell for one in asked.experiment.changes}}
     for changed in changes.values():
         if problem := topology.lacking(changed.topology, os.environ.get("PATH")):

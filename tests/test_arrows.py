@@ -49,6 +49,7 @@ PURE = (
     "run/rounds",
     "run/stopping",
     "run/windows",
+    "capacity/cells",
     "capacity/objective",
     "capacity/loadcurve",
     "capacity/parts",

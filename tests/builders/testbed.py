@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from fairground import host
-from fairground.host import build
+from fairground.host import awake, build
 from fairground.host.build import BuiltServer, Unavailable
 from fairground.lab import preparation, setup
 from fairground.model import Server
 from fairground.model.contract import ContractData
+from fairground.postgres import databases
 
 
 class FakeServer:
@@ -62,7 +62,7 @@ def start_nothing(monkeypatch: pytest.MonkeyPatch, absent: Collection[str] = (),
         log.append(f"database {version} ends")
 
     @contextmanager
-    def awake(*_: object) -> Iterator[None]:
+    def spinning(*_: object) -> Iterator[None]:
         log.append("awake")
         yield
         log.append("awake ends")
@@ -70,8 +70,8 @@ def start_nothing(monkeypatch: pytest.MonkeyPatch, absent: Collection[str] = (),
     monkeypatch.setattr(preparation, "Keeper", keeper)
     monkeypatch.setattr(build, "build", made)
     monkeypatch.setattr(build, "is_built", lambda *_: False)
-    monkeypatch.setattr(setup, "database", database)
-    monkeypatch.setattr(setup, "wants_awake", lambda _: True)
-    monkeypatch.setattr(host, "keep_awake", awake)
+    monkeypatch.setattr(databases, "open_database", database)
+    monkeypatch.setattr(awake, "wants_awake", lambda _: True)
+    monkeypatch.setattr(awake, "keep_awake", spinning)
     monkeypatch.setattr(setup, "versions_with", lambda _, releases: {"fairground": "1", **releases})
     return log

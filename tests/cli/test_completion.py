@@ -16,7 +16,7 @@ import typer
 from cli.command import MANIFEST, PLAIN, Golden
 from fairground.cli import candidates, columns, completion, verbs
 from fairground.cli.candidates import Table
-from fairground.lab.names import Name
+from fairground.inputs.names import Name
 from fairground.model.record import RecordKind
 
 HELP = {"--help": ["Show this message and exit.", False], "-h": ["Show this message and exit.", False]}

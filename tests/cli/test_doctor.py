@@ -10,13 +10,12 @@ import pytest
 from fairground import generators
 from fairground.cli import doctor as verb
 from fairground.host.machine import MachineCheck
-from fairground.lab import doctor, setup
-from fairground.lab.places import Places
+from fairground.lab import doctor
 
 
 def test_a_generator_that_is_not_here_is_optional(tmp_path: Path) -> None:
     """Load generators from elsewhere are told with how to get them, and are nothing that the lab lacks."""
-    lines = setup.tool_checks(Places(cache=tmp_path, environ={"PATH": ""}))
+    lines = list(generators.checks("", tmp_path))
     assert lines and {line.state for line in lines} == {"optional"} and all(line.fix for line in lines)
 
 
@@ -30,7 +29,7 @@ def test_install_gets_both(state: str) -> None:
 def test_every_generator_can_be_got_by_a_command(tmp_path: Path) -> None:
     """Each generator has a command that `--install` runs, and one that no package manager pins names its version."""
     for name in generators.TOOLS:
-        words = shlex.split(setup.install_words(Places(cache=tmp_path), name))
+        words = shlex.split(generators.install_words(name, tmp_path))
         assert words[0] in doctor.PROGRAMS
         assert words[0] == "apt-get" or any("@v" in word or "@1" in word for word in words)
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from fairground.fleet import choice
 from fairground.fleet.about import PROTOCOL, About, groups
-from fairground.lab import hosts
 from fairground.model import LabError
 from fleet.made import MACHINE, host, member
 
@@ -45,13 +45,13 @@ def test_machines_are_of_a_kind_whatever_they_are_called() -> None:
 def test_the_largest_group_of_equal_machines_measures() -> None:
     """Others are told why not: another kind of machine, or a role that they do not take."""
     members = [member("a", machine=replace(MACHINE, cores=8)), member("b"), member("c"), member("d", roles=("server",))]
-    found = hosts.choose(members, "1", (), "tcp://x")
+    found = choice.choose(members, "1", (), "tcp://x")
     assert [one.about.name for one in found.members] == ["b", "c"]
     assert found.remarks == (
         "host d does not take part: it does not take the role database",
         "host a does not take part: it is another kind of machine, and a run is of one",
     )
-    assert [one.about.name for one in hosts.choose(members, "1", ("a",), "tcp://x").members] == ["a"]
+    assert [one.about.name for one in choice.choose(members, "1", ("a",), "tcp://x").members] == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -71,5 +71,5 @@ def test_the_largest_group_of_equal_machines_measures() -> None:
 def test_hosts_that_cannot_measure(members: list, wanted: tuple, message: str) -> None:
     """One sentence, exit code 2, before anything starts."""
     with pytest.raises(LabError, match=message.replace("(", r"\(")) as caught:
-        hosts.choose(members, "1", wanted, "tcp://x")
+        choice.choose(members, "1", wanted, "tcp://x")
     assert caught.value.exit_code == 2

@@ -10,6 +10,7 @@ import pytest
 
 from builders.trials import trial
 from fairground import records
+from fairground.fleet import tasks
 from fairground.fleet.cluster import Done
 from fairground.fleet.order import Order, OrderAnswer, OrderWork, Refusal
 from fairground.fleet.shares import PlanShare
@@ -92,32 +93,37 @@ def test_trials_of_other_slots_are_not_believed(known: Run) -> None:
 def test_answers_that_are_none(done: Done, message: str) -> None:
     """Each is a sentence, and its slots stay open."""
     with pytest.raises(LabError, match=message):
-        hosts.answer_of(done)
+        tasks.answer_of(done)
 
 
 def test_each_host_is_told_what_it_has_to_have_once() -> None:
     """What makes hosts ready has each cell of the plan once, the first of it, however many blocks there are."""
-    assert [slot.number for slot in hosts.each_cell_once(plan(50)).slots] == [1, 2, 3, 4]
+    assert [slot.number for slot in tasks.each_cell_once(plan(50)).slots] == [1, 2, 3, 4]
 
 
 def test_tasks_go_where_they_may_be_carried_out(known: Run) -> None:
     """A heat that was begun goes on with its machine, which is told of what it measured; all else is anybody's."""
     begun = replace(known, trials=(replace(made(known, 1), machine="hash of a"),))
     a, b = member("a"), member("b")
-    found = hosts.tasks(begun, [a, b], {"s0": "hash", "s9": "other"})
+    found = tasks.tasks(begun, records.left_of(begun), [a, b], {"s0": "hash", "s9": "other"})
     orders = [Order.from_json(one.order) for one in found]
     assert [one.work for one in orders] == [OrderWork.LIMITS, *[OrderWork.SHARE] * 3]
     assert [one.hosts for one in found] == [(a, b), (a,), (a, b), (a, b)]
     assert [[slot.number for slot in one.plan.slots] for one in orders[1:]] == [[2], [3, 4], [5, 6, 7, 8]]
     assert [len(one.known) for one in orders] == [0, 0, 0, 0]
     assert [dict(one.servers) for one in orders[2:]] == [{"s0": "hash"}] * 2
-    assert [one.hosts for one in hosts.tasks(begun, [b], {})][1] == ()
+    assert [one.hosts for one in tasks.tasks(begun, records.left_of(begun), [b], {})][1] == ()
 
 
 def test_an_order_tells_of_trials_of_its_own_slots(known: Run) -> None:
     """A slot whose trial was void is measured again, and its host goes on from that attempt."""
     void = replace(made(known, 3), verdict=Verdict.VOID, machine="hash of a")
-    found = [Order.from_json(one.order) for one in hosts.tasks(replace(known, trials=(void,)), [member("a")], {})[1:]]
+    found = [
+        Order.from_json(one.order)
+        for one in tasks.tasks(
+            replace(known, trials=(void,)), records.left_of(replace(known, trials=(void,))), [member("a")], {}
+        )[1:]
+    ]
     told = [([slot.number for slot in one.plan.slots], [trial.number for trial in one.known]) for one in found]
     assert told == [([1, 2], []), ([3, 4], [3]), ([5, 6, 7, 8], [])]
 

@@ -16,12 +16,13 @@ from builders.paths import ROOT
 from builders.trials import trial
 from fairground import records
 from fairground.fleet import cluster
+from fairground.fleet.choice import Fleet
 from fairground.fleet.cluster import Done
 from fairground.fleet.order import Order, OrderAnswer, OrderWork
+from fairground.host import build
 from fairground.inputs import manifest
-from fairground.lab import hosts, setup
+from fairground.lab import hosts
 from fairground.lab.events import Began, Event, Planned, Said
-from fairground.lab.hosts import Fleet
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.model import LabError, Plan, PlanSlot, Run, Trial
@@ -149,7 +150,7 @@ def test_a_host_with_another_contract_is_refused(there: str | None, refused: boo
     """A host uses its own copy, so it must be the lab's to the letter: nothing is measured with another one."""
     places = Places.of({}, ROOT / "tests" / "zoo")
     chosen = manifest.find_stack(places.load_servers(), "healthy")
-    own = setup.contract_versions(chosen)
+    own = build.contract_versions(chosen)
     versions = own if there is None else {name: there for name in own}
     answers = [OrderAnswer(name, MACHINE, versions).to_json() for name in "ab"]
     monkeypatch.setattr(cluster, "send", lambda *_: None)

@@ -24,7 +24,6 @@ from fairground.generators.tool import Installed, Tool, ToolJob, ToolOutput, Too
 from fairground.host import Keeper
 from fairground.inputs import manifest, workload_files
 from fairground.judge import answers
-from fairground.lab import setup
 from fairground.lab.places import Places
 from fairground.measure import Bench, run
 from fairground.model import Cell, CellSettings, LabError, Load, Outcomes, PlanSlot, Severity, Topology, Trial, Verdict
@@ -38,7 +37,7 @@ pytestmark = pytest.mark.live
 
 def installed(name: str) -> Installed:
     """The tool as this machine has it; without it the test is skipped."""
-    found = setup.find_tool(Places.of(os.environ), name)
+    found = generators.find(name, Places.of(os.environ).tool_path)
     if found is None:
         pytest.skip(f"{name} is not installed: ./fairground doctor --install")
     return found

@@ -18,7 +18,7 @@ from builders.waiting import eventually
 from fairground.host import HostReading, Keeper, RoleMeter, awake, host_use, keep_awake, usage
 from fairground.host.cgroup import Groups
 from fairground.host.machine import fingerprint, is_virtual
-from fairground.lab import setup
+from fairground.lab import doctor
 from fairground.lab.places import Places
 from fairground.model import LabError
 
@@ -172,46 +172,46 @@ def test_a_kernel_without_idle_groups(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("said", "expected"), [("yes", True), ("no", False)])
 def test_what_the_person_says(said: str, expected: bool) -> None:
     """FAIRGROUND_AWAKE decides on every kind of machine."""
-    assert setup.wants_awake({setup.AWAKE: said}) is expected
+    assert awake.wants_awake({awake.AWAKE: said}) is expected
 
 
 def test_the_machine_decides_where_nobody_says() -> None:
     """By default only a virtual machine's processors are kept awake."""
-    assert setup.wants_awake({}) is is_virtual(fingerprint())
-    assert setup.wants_awake({setup.AWAKE: "auto"}) is is_virtual(fingerprint())
+    assert awake.wants_awake({}) is is_virtual(fingerprint())
+    assert awake.wants_awake({awake.AWAKE: "auto"}) is is_virtual(fingerprint())
 
 
 def test_a_word_that_is_none() -> None:
     """A word that is no choice is refused with the choices."""
     with pytest.raises(LabError, match="FAIRGROUND_AWAKE is `maybe`") as caught:
-        setup.wants_awake({setup.AWAKE: "maybe"})
+        awake.wants_awake({awake.AWAKE: "maybe"})
     assert caught.value.hint == "write auto, yes or no"
 
 
 def test_the_doctor_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kept awake, left alone on request, or the setting that is in the way."""
-    monkeypatch.setenv(setup.AWAKE, "yes")
-    assert setup.awake_check(PLACES).state == "ok"
+    monkeypatch.setenv(awake.AWAKE, "yes")
+    assert doctor.awake_check(PLACES).state == "ok"
     monkeypatch.setattr(Groups, "yielding", lambda _: None)
     monkeypatch.setattr(awake, "_sessions_grouped", lambda: True)
-    refused = setup.awake_check(PLACES)
+    refused = doctor.awake_check(PLACES)
     assert (refused.state, refused.fix) == ("lacking", "sysctl -w kernel.sched_autogroup_enabled=0")
-    monkeypatch.setenv(setup.AWAKE, "no")
-    assert "left to the kernel" in setup.awake_check(PLACES).sentence
+    monkeypatch.setenv(awake.AWAKE, "no")
+    assert "left to the kernel" in doctor.awake_check(PLACES).sentence
 
 
 def test_what_cannot_be_is_said_or_refused(keeper: Keeper, monkeypatch: pytest.MonkeyPatch) -> None:
     """By default the run goes on and says so; one who asked for it, or a run that was begun so, is refused."""
     monkeypatch.setattr(Groups, "yielding", lambda _: None)
     monkeypatch.setattr(awake, "_sessions_grouped", lambda: True)
-    monkeypatch.setattr(setup, "wants_awake", lambda _: True)
+    monkeypatch.setattr(awake, "wants_awake", lambda _: True)
     said: list[str] = []
     with ExitStack() as held:
-        monkeypatch.delenv(setup.AWAKE, raising=False)
-        setup.keep_awake(held, keeper, PLACES, said.append)
+        monkeypatch.delenv(awake.AWAKE, raising=False)
+        awake.hold_awake(held, keeper, PLACES.environ, PLACES.engine, said.append)
         assert len(said) == 1 and "steal" in said[0]
         with pytest.raises(LabError):
-            setup.keep_awake(held, keeper, PLACES, said.append, must=True)
-        monkeypatch.setenv(setup.AWAKE, "yes")
+            awake.hold_awake(held, keeper, PLACES.environ, PLACES.engine, said.append, must=True)
+        monkeypatch.setenv(awake.AWAKE, "yes")
         with pytest.raises(LabError):
-            setup.keep_awake(held, keeper, PLACES, said.append)
+            awake.hold_awake(held, keeper, PLACES.environ, PLACES.engine, said.append)

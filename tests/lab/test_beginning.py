@@ -13,11 +13,11 @@ import pytest
 from builders.paths import ROOT
 from fairground.contract import load
 from fairground.inputs import contracts, workload_files
+from fairground.inputs.contract_texts import ProjectWords
+from fairground.inputs.undecided import find_marks
 from fairground.lab import beginning
 from fairground.lab.beginning import ProjectAsked
-from fairground.lab.contract_texts import ProjectWords
 from fairground.lab.places import Places
-from fairground.lab.undecided import find_marks
 from fairground.model import LabError
 
 TODO = {

@@ -103,14 +103,13 @@ def test_a_compiled_in_database_is_given(places: Places, tmp_path: Path) -> None
     found, server = one_of(places, framework(tmp_path, db_txt="user = me\nhost = tfb-database\n"))
     assert server is not None and found.remarks == ()
     assert server.database == CompiledDatabase("tfb-database", 5432, "hello_world", "benchmarkdbuser", "benchmarkdbpass")
-    assert places.database_port() == 5432
 
 
 def test_a_test_without_a_database_is_given_none(places: Places, tmp_path: Path) -> None:
     """Files of the framework's other tests say nothing of it."""
     tests = {"default": {**KEYS, "database": "None"}}
     _, server = one_of(places, framework(tmp_path, tests=tests, db_txt="host = tfb-database\n"))
-    assert server is not None and server.database is None and places.database_port() is None
+    assert server is not None and server.database is None
 
 
 def test_a_compiled_in_host_without_the_other_words_is_named(places: Places, tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ import pytest
 from builders.contracts import CONTRACTS
 from builders.paths import ROOT
 from fairground.capacity.service import address
-from fairground.inputs import manifest
-from fairground.lab import revisions, run
+from fairground.inputs import manifest, revisions
+from fairground.lab import run
 from fairground.lab.places import Places
 from fairground.model import LabError, Stack
 from fairground.model.record import TryAsked
@@ -49,21 +49,21 @@ def test_a_stack_is_checked_out_as_it_was(checkout: tuple[Places, Stack]) -> Non
     """A revision is the committed state, in a folder of its own; `.` is what stands there now."""
     places, stack = checkout
     (stack.server.folder / "new.txt").write_text("not committed")
-    assert revisions.checked_out(places, ".", stack) is stack
-    old = revisions.checked_out(places, "HEAD", stack)
+    assert revisions.checked_out(places.cache, places.contracts(), ".", stack) is stack
+    old = revisions.checked_out(places.cache, places.contracts(), "HEAD", stack)
     assert old.id == stack.id and old.server.folder.is_relative_to(places.cache / "revisions")
     assert not (old.server.folder / "new.txt").exists()
-    assert revisions.checked_out(places, "HEAD", stack) == old
+    assert revisions.checked_out(places.cache, places.contracts(), "HEAD", stack) == old
 
 
 def test_a_revision_that_cannot_be_had_is_refused(checkout: tuple[Places, Stack]) -> None:
     """No such revision, and a revision without the stack, are each a sentence."""
     places, stack = checkout
     with pytest.raises(LabError, match="`none` is not a revision of this checkout"):
-        revisions.checked_out(places, "none", stack)
+        revisions.checked_out(places.cache, places.contracts(), "none", stack)
     other = replace(stack, variant=replace(stack.variant, name="other"))
     with pytest.raises(LabError, match="the revision `HEAD` has no stack `healthy:other`"):
-        revisions.checked_out(places, "HEAD", other)
+        revisions.checked_out(places.cache, places.contracts(), "HEAD", other)
 
 
 def test_secrets_are_not_kept() -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fairground.lab import folders, places, revisions, roots, setup
+from fairground.inputs import revisions, roots
+from fairground.lab import folders, places, setup
 from fairground.lab.places import Places
 from fairground.model import LabError
 
@@ -152,7 +153,7 @@ def test_revisions_are_those_of_the_servers_own_checkout(installed: Path) -> Non
     lab = of(installed)
     stack = lab.load_servers()[0].stacks[0]
     with pytest.raises(LabError, match="`HEAD` is not a revision of this checkout"):
-        revisions.checked_out(lab, "HEAD", stack)
+        revisions.checked_out(lab.cache, lab.contracts(), "HEAD", stack)
 
 
 def test_an_installed_lab_names_its_wheel(monkeypatch: pytest.MonkeyPatch) -> None:

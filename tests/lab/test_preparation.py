@@ -12,7 +12,6 @@ from builders.paths import ROOT
 from builders.testbed import start_nothing
 from fairground.host import build
 from fairground.inputs import manifest
-from fairground.lab import setup
 from fairground.lab.events import Absent, Building, Built, Said, Within
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs, prepare
@@ -40,7 +39,7 @@ def test_the_steps_have_one_order(inputs: Inputs, monkeypatch: pytest.MonkeyPatc
     log, told = start_nothing(monkeypatch), list[Within]()
     with prepare(inputs, [CELL], stacks("healthy"), told.append) as testbed:
         assert log == ["keeper", "build healthy", "database None", "data of scale 10 on 18", "awake"]
-        contract = {"contract seeds": build.sources_hash(CONTRACTS["seeds"].folder)[: setup.DIGEST_CHARACTERS]}
+        contract = {"contract seeds": build.sources_hash(CONTRACTS["seeds"].folder)[: build.DIGEST_CHARACTERS]}
         assert testbed.versions == {"fairground": "1", "PostgreSQL": "18.1", **contract}
         assert testbed.database_settings["fsync"] == "off"
         assert testbed.bench.database is not None and testbed.bench.cases and testbed.lacking == {}

@@ -15,11 +15,11 @@ import pytest
 from builders.testbed import start_nothing
 from fairground import records
 from fairground.host import machine
+from fairground.inputs.roots import ROOT
 from fairground.lab import run as runs
 from fairground.lab.events import Absent, Began, Building, Built, Event, Planned, Reported, Said, TrialDone, Within
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
-from fairground.lab.roots import ROOT
 from fairground.model import CellSettings, Fault, FaultKind, LabError, Load, Progress, Suite, SuiteGroup, Verdict
 from fairground.postgres import packages
 from fairground.run import plan, retry

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fairground.lab.roots import ROOT
+from fairground.inputs.roots import ROOT
 
 LAB = ROOT / "src" / "fairground" / "lab"
 WITH_DASK = ("hosts", "joining")

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from fairground.lab import why
 from fairground.measure import schedule
 from fairground.model import Cell, Finding, LabError, Run, Severity
 from fairground.model.experiment import AS_IT_WAS, Start, WhyAsked
@@ -15,6 +14,7 @@ from fairground.model.record import Head, Record, RecordKind
 from fairground.model.window import WindowTally
 from fairground.report.run import page
 from fairground.report.run import why as told
+from fairground.run import question
 from report import fixture
 
 
@@ -33,16 +33,16 @@ def test_quotas_and_deadlocks_are_asked_in_long_turns() -> None:
     run = fixture.two_blocks()
     cell, trial = run.plan.slots[0].cell, next(one for one in run.trials if one.database is not None)
     held = replace(cell, settings=replace(cell.settings, cpus=0.3))
-    asked = why.pose("run", held, "throttled", [], 60.0, {})
+    asked = question.pose("run", held, "throttled", [], 60.0, {})
     assert (asked.turn_s, asked.windows) == (schedule.QUOTA_TURN_S, 1)
     assert {asked.cell.load.window_s, *(one.cell.load.window_s for one in asked.experiment.changes)} == {schedule.QUOTA_TURN_S}
-    refused = why.pose("run", replace(cell, load=replace(cell.load, keep_alive=False)), "backlog", [], 60.0, {})
+    refused = question.pose("run", replace(cell, load=replace(cell.load, keep_alive=False)), "backlog", [], 60.0, {})
     assert (refused.turn_s, refused.windows) == (schedule.RETRIED_TURN_S, 1)
     assert trial.database is not None
     for deadlocks, turn_s in ((0, schedule.TURN_S), (None, schedule.TURN_S), (9, schedule.DEADLOCK_TURN_S)):
         seen = replace(trial, database=replace(trial.database, deadlocks=deadlocks))
-        asked = why.pose("run", cell, "pool", [trial, seen], 60.0, {})
-        assert (asked.turn_s, asked.cell.load.window_s) == (turn_s, max(why.WINDOW_S, turn_s))
+        asked = question.pose("run", cell, "pool", [trial, seen], 60.0, {})
+        assert (asked.turn_s, asked.cell.load.window_s) == (turn_s, max(question.WINDOW_S, turn_s))
 
 
 def test_what_a_full_database_loses_is_told_in_cores() -> None:
@@ -52,19 +52,19 @@ def test_what_a_full_database_loses_is_told_in_cores() -> None:
     assert trial.result is not None and trial.roles["server"].cpu_us is not None
     server = trial.roles["server"].cpu_us / 1e6 / trial.result.window_s
     said = Finding("db-cpu", Severity.NOTE, "its processors are full", {"database_cores": 0.8})
-    (slowed,) = why.pose("run", trial.cell, "db-cpu", [replace(trial, findings=(said,))], 60.0, {}).experiment.changes
+    (slowed,) = question.pose("run", trial.cell, "db-cpu", [replace(trial, findings=(said,))], 60.0, {}).experiment.changes
     assert slowed.planted == pytest.approx(0.25 * 0.8 / server)
 
 
 def test_words_name_one_cell() -> None:
     """A stack or its server, with a workload; what names several, or none, is said with what there is."""
     run = fixture.two_blocks()
-    found: Cell = why.cell_named(run, ("birch:pool", "tx"))
-    assert (found.stack, found.workload) == ("birch:pool", "tx") and why.cell_named(run, ("birch", "tx")) == found
+    found: Cell = question.cell_named(run, ("birch:pool", "tx"))
+    assert (found.stack, found.workload) == ("birch:pool", "tx") and question.cell_named(run, ("birch", "tx")) == found
     with pytest.raises(LabError, match="names 3 cells"):
-        why.cell_named(run, ("birch",))
+        question.cell_named(run, ("birch",))
     with pytest.raises(LabError, match="has no cell `nobody tx`") as error:
-        why.cell_named(run, ("nobody", "tx"))
+        question.cell_named(run, ("nobody", "tx"))
     assert "alder:inline" in str(error.value.hint)
 
 
@@ -74,18 +74,18 @@ def test_an_id_names_its_own_cell() -> None:
     slot = next(one for one in run.plan.slots if (one.cell.stack, one.cell.workload) == ("birch:pool", "tx"))
     other = replace(slot.cell, settings=replace(slot.cell.settings, postgres_version=17))
     both = replace(run, plan=replace(run.plan, slots=(slot, replace(slot, cell=other))))
-    assert why.cell_named(both, slot.cell.id.split()) == slot.cell
-    assert why.cell_named(both, other.id.split()) == why.cell_named(both, ("birch", "pg17")) == other
+    assert question.cell_named(both, slot.cell.id.split()) == slot.cell
+    assert question.cell_named(both, other.id.split()) == question.cell_named(both, ("birch", "pg17")) == other
     with pytest.raises(LabError, match="names 2 cells"):
-        why.cell_named(both, ("birch", "tx"))
+        question.cell_named(both, ("birch", "tx"))
 
 
 def test_the_question_is_what_most_trials_named() -> None:
     """The reason with its sentence, and changes of the cell with windows of a second."""
-    asked = why.question(limited(), ("birch", "tx"), None, 60.0)
+    asked = question.of_run(limited(), ("birch", "tx"), None, 60.0)
     assert asked.reason == "pool" and "5 of the pool's 5" in asked.sentence
     assert [one.cell.settings.pool_size for one in asked.experiment.changes] == [2 * 25, 4 * 25]
-    assert {asked.cell.load.window_s, *(one.cell.load.window_s for one in asked.experiment.changes)} == {why.WINDOW_S}
+    assert {asked.cell.load.window_s, *(one.cell.load.window_s for one in asked.experiment.changes)} == {question.WINDOW_S}
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_the_question_is_what_most_trials_named() -> None:
 def test_what_cannot_be_asked_is_said(words: tuple[str, ...], reason: str | None, sentence: str) -> None:
     """One sentence each, for reasons that are none, without an experiment, and cells without number or reason."""
     with pytest.raises(LabError, match=sentence):
-        why.question(fixture.two_blocks(), words, reason, 60.0)
+        question.of_run(fixture.two_blocks(), words, reason, 60.0)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_change_is_told_as_people_tell_it(ratio: float, said: str) -> None:
 def test_experiments_stand_on_the_page_of_their_run() -> None:
     """The reason in the grid has its sign, and its picture the sentence; other cells have none."""
     run = limited()
-    asked = why.question(run, ("birch", "tx"), None, 60.0)
+    asked = question.of_run(run, ("birch", "tx"), None, 60.0)
     rates = {AS_IT_WAS: 1000, **{one.label: 1800 for one in asked.experiment.changes}}
     starts = tuple(
         Start(number, {label: (WindowTally(rate + number, 0, 1.0, None),) for label, rate in rates.items()}, 9.0)
@@ -137,7 +137,7 @@ def test_experiments_stand_on_the_page_of_their_run() -> None:
 
 def test_without_a_start_the_reason_stays_a_suspicion() -> None:
     """The sentence says what is lacking."""
-    asked = why.question(limited(), ("birch", "tx"), None, 60.0)
+    asked = question.of_run(limited(), ("birch", "tx"), None, 60.0)
     first, second = told.sentences(asked, ())
     assert first.startswith("pool stays a suspicion: with a pool of 50 in place of 25 it could not be measured twice")
     assert second == "0 sound starts are too few to tell: 3 are needed, which a longer `--budget` gives."

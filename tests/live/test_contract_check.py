@@ -12,10 +12,10 @@ import pytest
 
 from builders.orchard import make_orchard
 from builders.paths import ROOT
-from fairground.lab import contract_check, setup
+from fairground.lab import contract_check
 from fairground.lab.contract_check import ContractChecked
 from fairground.lab.places import Places
-from fairground.postgres import Database
+from fairground.postgres import Database, databases
 
 Spoiled = tuple[tuple[str, str, str], ...]
 ARM = 91
@@ -51,7 +51,7 @@ def places(tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch) 
     def running(*_: Any) -> Iterator[Database]:
         yield database.arm(ARM)
 
-    monkeypatch.setattr(setup, "database", running)
+    monkeypatch.setattr(databases, "open_database", running)
     return Places(ROOT, tmp_path / "servers", tmp_path / "results", tmp_path / "cache")
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from builders import quiet
 from fairground import records
-from fairground.lab.roots import ROOT
+from fairground.inputs.roots import ROOT
 
 ZOO = ROOT / "tests" / "zoo"
 WORDS = ["-s", "healthy", "-w", "ping", "--blocks", "4", "--window", "1", "--warmup", "1,1", "--connections", "8", "--workers", "1",

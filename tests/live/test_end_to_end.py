@@ -18,7 +18,7 @@ import pytest
 
 from builders import quiet
 from fairground import records
-from fairground.lab.roots import ROOT
+from fairground.inputs.roots import ROOT
 from fairground.model import Control
 from fairground.report.text.words import trial_page
 

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from fairground.lab.roots import ROOT
+from fairground.inputs.roots import ROOT
 
 
 def cargo_test(*words: str) -> tuple[int, str]:

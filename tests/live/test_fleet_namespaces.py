@@ -10,7 +10,7 @@ import pytest
 from builders.fleet import Fleet, alive, below, until
 from builders.networks import HOSTS, LAB, LOST, Capture, Network, Segment, begun, segments
 from fairground import records
-from fairground.lab.run import left_of
+from fairground.records import left_of
 
 pytestmark = [pytest.mark.live, pytest.mark.nightly]
 

@@ -11,8 +11,8 @@ import pytest
 from builders.fleet import Fleet, alive, below, until
 from builders.networks import FURTHER, HOSTS, LAB, Capture, Network, Segment, segments
 from fairground import records
-from fairground.lab.run import left_of
 from fairground.model import Run, Verdict
+from fairground.records import left_of
 
 pytestmark = [pytest.mark.live, pytest.mark.nightly]
 

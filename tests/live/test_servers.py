@@ -12,8 +12,8 @@ from builders.contracts import CONTRACTS, EVERY_CASE, EVERY_WORKLOAD
 from builders.passes import KEPT, Passes
 from fairground.host import Keeper, build
 from fairground.inputs import manifest
+from fairground.inputs.roots import ROOT
 from fairground.lab.places import Places
-from fairground.lab.roots import ROOT
 from fairground.measure import Bench, check
 from fairground.model import Severity, Stack
 from fairground.postgres import Database

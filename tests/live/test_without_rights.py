@@ -16,7 +16,7 @@ import pytest
 from builders import quiet
 from fairground import records
 from fairground.host.isolation import LOST, OUT_OF_REACH
-from fairground.lab.roots import ROOT
+from fairground.inputs.roots import ROOT
 from fairground.model import Verdict
 
 pytestmark = pytest.mark.live

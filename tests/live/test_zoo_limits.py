@@ -18,8 +18,8 @@ from builders.contracts import SEEDS
 from builders.expected import OF_THE_MACHINE
 from fairground import postgres
 from fairground.host import Keeper
+from fairground.host.awake import hold_awake
 from fairground.judge import levels, thresholds
-from fairground.lab import setup
 from fairground.lab.places import Places
 from fairground.measure import Bench
 from fairground.model import Durability, Severity, Trial, Verdict
@@ -53,7 +53,7 @@ def bench(request: pytest.FixtureRequest, keeper: Keeper, cache: Path, row: dict
         pytest.skip(why)
     if row.get("place") == "few-ports":
         with planted.few_ports(), Keeper(os.environ) as own, ExitStack() as held:
-            setup.keep_awake(held, own, Places.of(os.environ), print)
+            hold_awake(held, own, os.environ, Places.of(os.environ).engine, print)
             database = postgres.start(own, cache, Durability.RELAXED)
             try:
                 database.prepare(SEEDS.data(planted.SCALE))

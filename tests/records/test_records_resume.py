@@ -16,6 +16,7 @@ from builders.full import full
 from builders.steps import step
 from builders.stored import START
 from fairground import model, records
+from fairground.capacity.cells import capacities_of
 from fairground.capacity.loadcurve import CurvePoint, StepJudgement, StepWord
 from fairground.capacity.parts import CapacityPart, Phase
 from fairground.capacity.service.parts import ServiceChecks, Unit
@@ -211,18 +212,18 @@ def test_a_capacity_goes_on_with_the_part_that_is_missing(stop_after: int, tmp_p
     whole = last(sought(kept, measuring(made)))
     assert made == [(number, place) for number in (1, 2) for place in range(10)]
     assert records.load(record.folder) == whole
-    assert [(one.stack, one.confirmed_per_s, one.missed_from_per_s) for one in capacity.capacities_of(whole)] == [
+    assert [(one.stack, one.confirmed_per_s, one.missed_from_per_s) for one in capacities_of(whole)] == [
         ("one:a", 1000.0, 1040.0),
         ("one:b", 1000.0, 1040.0),
     ]
-    assert capacity.capacities_of(whole)[0].notes == ("the load curve was left out: the budget was used up",)
+    assert capacities_of(whole)[0].notes == ("the load curve was left out: the budget was used up",)
 
 
 def test_a_stack_that_cannot_be_had_is_left_out(tmp_path: Path) -> None:
     """Its cell has no part, and the others keep their numbers."""
     made = list[tuple[int, int]]()
     whole = last(sought(begun(tmp_path, RecordKind.CAPACITY, SOUGHT, "one:a"), measuring(made)))
-    assert {number for number, _ in made} == {2} and [one.stack for one in capacity.capacities_of(whole)] == ["one:b"]
+    assert {number for number, _ in made} == {2} and [one.stack for one in capacities_of(whole)] == ["one:b"]
 
 
 def test_a_server_that_fails_has_no_capacity_and_the_next_cell_is_measured(tmp_path: Path) -> None:
@@ -233,7 +234,7 @@ def test_a_server_that_fails_has_no_capacity_and_the_next_cell_is_measured(tmp_p
         yield from (*whole[:3], replace(whole[3], findings=(REJECT,))) if number == 1 else whole
 
     whole = last(sought(begun(tmp_path, RecordKind.CAPACITY, SOUGHT), measure))
-    one, other = capacity.capacities_of(records.load(whole.folder))
+    one, other = capacities_of(records.load(whole.folder))
     assert (one.rejected, one.confirmed_per_s, one.measured) == (REJECT.sentence, None, True)
     assert other.confirmed_per_s == 1000.0
     page = pages.write(whole).read_text()

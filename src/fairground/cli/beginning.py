@@ -11,10 +11,10 @@ import typer
 
 from fairground.cli import streams
 from fairground.cli.arguments import takes
+from fairground.inputs.contract_texts import ProjectWords
 from fairground.inputs.options import Given, Option
 from fairground.lab import beginning
 from fairground.lab.beginning import ProjectAsked, ProjectBegun
-from fairground.lab.contract_texts import ProjectWords
 from fairground.lab.places import Places
 from fairground.model import LabError
 from fairground.report.text.words import plural

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from fairground.lab.names import Name
+from fairground.inputs.names import Name
 
 Table = Mapping[str, Mapping[str, Any]]
 """Verb (empty: none) → its `sentence`, its `arguments` (name → whether several are taken), and its `options` (spelling → help and
@@ -16,7 +16,7 @@ whether a value follows). `words.json` is one."""
 
 
 class There(Protocol):
-    """The things that a command line can name. `lab.names` reads them from the folders."""
+    """The things that a command line can name. `inputs.names` reads them from the folders."""
 
     def servers(self) -> Iterable[Name]:
         """Every server, by id."""

@@ -11,6 +11,7 @@ from pathlib import Path
 import typer
 
 from fairground.capacity import objective, search
+from fairground.capacity.cells import capacities_of
 from fairground.capacity.search import Capacity
 from fairground.cli import placed, say, typed
 from fairground.cli.arguments import takes
@@ -81,7 +82,7 @@ def capacity_(_: typer.Context, given: Given) -> None:
     with placed.hosts_of(given, asked.settings.place) as there:
         voice = Voice(given["quiet"], again="capacity --resume RUN", tell=_tell)
         record = finish(lambda sink: capacities.capacity(replace(inputs, elsewhere=there), asked, sink), voice)
-    page, found = pages.write(record), capacities.capacities_of(record)
+    page, found = pages.write(record), capacities_of(record)
     _say(page, found, given["as_json"])
     if any(one.confirmed_per_s is None for one in found):
         raise typer.Exit(BAD_ANSWER if any(one.measured for one in found) else NOTHING_MEASURED)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from fairground.cli import candidates
 from fairground.cli.candidates import Table
-from fairground.lab.names import Name, Names
+from fairground.inputs.names import Name, Names
 
 WORDS = Path(__file__).with_name("words.json")
 """The verbs, their options and arguments, as the parser knows them; `make golden` writes it."""

@@ -90,16 +90,15 @@ def join(
     Examples: ./fairground host join tls://10.0.0.5:8786 --allow servers/ --tls certificate
     """
     fleet.require_dask()
-    from fairground.fleet import worker
+    from fairground.fleet import here, worker
     from fairground.fleet.tls import link
     from fairground.lab import joining, setup
 
     at, certificate = link(address, tls)
     places = Places.of(os.environ)
-    said = joining.about_here(places, name, allow or (), role or ())
-    awake = setup.wants_awake(places.environ)
-    one = worker.Host(said, joining.command(places, said.name, HostsAsked(str(at), tls)), places.cache, places.engine, awake)
-    worker.join(at, certificate, one, joining.resources(said), lambda: streams.note(f"host {said.name} has joined {at}"))
+    said = here.about_here(name, allow or (), role or (), setup.lab_version(), places.environ.get("PATH"))
+    one = joining.worker_of(places, said, HostsAsked(str(at), tls))
+    worker.join(at, certificate, one, here.resources(said), lambda: streams.note(f"host {said.name} has joined {at}"))
 
 
 @host.command("list")
@@ -109,9 +108,10 @@ def list_(address: Where, tls: TLS = None, as_json: Json = False) -> None:
     Examples: ./fairground host list 127.0.0.1:8786 · ./fairground host list tls://10.0.0.5:8786 --tls certificate --json
     """
     fleet.require_dask()
-    from fairground.lab import hosts
+    from fairground.fleet import choice
+    from fairground.lab import setup
 
-    rows = hosts.rows(address, tls)
+    rows = choice.rows(address, tls, setup.lab_version())
     if as_json:
         streams.document({"hosts": rows})
         return

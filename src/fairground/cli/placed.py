@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from fairground import fleet
 from fairground.fleet import about
+from fairground.fleet.others import HERE, Others
 from fairground.inputs import hosts, numbers, options
 from fairground.inputs.hosts import HostsAsked
 from fairground.inputs.options import Given
 from fairground.inputs.placing import Placed
 from fairground.lab import elsewhere
-from fairground.lab.elsewhere import HERE, Others
 from fairground.model import LabError
 
 

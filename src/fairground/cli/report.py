@@ -16,12 +16,13 @@ from fairground.cli.cross_check import cross_checked
 from fairground.cli.why import experiment
 from fairground.inputs import options
 from fairground.inputs.options import Given, Option
-from fairground.lab import pages, parts
+from fairground.lab import pages
 from fairground.lab import site as sites
 from fairground.lab.events import SiteRecord, SiteWritten
 from fairground.lab.places import Places
 from fairground.model import LabError
 from fairground.model.record import CheckAsked, Record, RecordKind, StackChecked
+from fairground.report import parts
 from fairground.report.text import words
 
 OPTIONS = (

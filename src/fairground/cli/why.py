@@ -22,6 +22,7 @@ from fairground.model import LabError, foreign
 from fairground.model.experiment import Start, WhyAsked
 from fairground.model.record import Record, RecordKind
 from fairground.report.run import why as told
+from fairground.run import question
 
 OPTIONS = (
     Option("run", "A run: its id, the beginning of it, or `latest`.", str | None, None, argument=True, metavar="RUN"),
@@ -67,7 +68,7 @@ def _inputs(given: Given) -> tuple[Inputs, WhyAsked]:
     if given["run"] is None or not given["cell"]:
         raise LabError("name a run and one of its cells", "./fairground why latest SERVER:ONE WORKLOAD")
     found = records.load_run(records.find_run(places.results, given["run"]))
-    asked = asking.question(found, given["cell"], given["reason"], numbers.seconds("--budget", given["budget"]))
+    asked = question.of_run(found, given["cell"], given["reason"], numbers.seconds("--budget", given["budget"]))
     return Inputs(places, typed.command(), database), asked
 
 

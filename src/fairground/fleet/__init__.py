@@ -2,7 +2,7 @@
 
 Finding hosts, giving work to them and noticing that one died is Dask's. Ours is what a share is (`shares`), what is sent and
 answered (`order`), who may join (`tls`), what a host says of itself (`about`) and does (`worker`), and the lab's side
-(`cluster`). Nobody who measures without hosts loads Dask.
+(`cluster`, `choice`, `tasks`, `alike`). Nobody who measures without hosts loads Dask.
 """
 
 from __future__ import annotations

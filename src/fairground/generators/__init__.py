@@ -6,7 +6,7 @@ import difflib
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from fairground.generators.running import EngineHost, Running
 from fairground.generators.session import GeneratorSession, LoadTask
 from fairground.generators.tool import Installed, Tool, ToolSession
 from fairground.host import Keeper
+from fairground.host.machine import MachineCheck
 from fairground.model import Cell, LabError, Load, Result, RoleUse, Workload
 
 __all__ = [
@@ -27,9 +28,13 @@ __all__ = [
     "Running",
     "Tool",
     "check",
+    "checks",
     "find",
+    "find_all",
     "generator_name",
+    "install_words",
     "start",
+    "tool_versions",
     "with_share",
 ]
 
@@ -74,6 +79,31 @@ def find(name: str, path: str) -> Installed | None:
         return Installed(tool, Path(program), None)
     told = re.search(tool.version_pattern, ran.stdout + ran.stderr)
     return Installed(tool, Path(program), told[1] if told else None)
+
+
+def find_all(names: Iterable[str], path: str) -> dict[str, Installed | None]:
+    """The load generators from elsewhere among these names, with None for one that is not here."""
+    return {name: find(name, path) for name in names if name != ENGINE}
+
+
+def tool_versions(found: Mapping[str, Installed]) -> dict[str, str]:
+    """Versions of load generators from elsewhere."""
+    return {name: tool.version or "it tells none" for name, tool in found.items()}
+
+
+def install_words(name: str, folder: Path) -> str:
+    """The command that gets a load generator, or the sentence that says why there is none. `folder`: where the lab keeps some."""
+    return TOOLS[name].install.format(tools=folder)
+
+
+def checks(path: str, folder: Path) -> Iterator[MachineCheck]:
+    """The doctor's lines about load generators from elsewhere."""
+    for name in TOOLS:
+        id, tool = f"generator-{name}", find(name, path)
+        if tool is not None:
+            yield MachineCheck(id, "ok", f"load generator {tool.title} is at {tool.program}")
+        else:
+            yield MachineCheck(id, "optional", f"load generator {name} is not installed", install_words(name, folder))
 
 
 def start(

@@ -12,17 +12,20 @@ have a group of their own, which stands back behind all others.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import psutil
 
+from fairground.host import machine
 from fairground.host.cgroup import Group
 from fairground.host.child import Child, Keeper
 from fairground.host.streams import Streams
 from fairground.model import LabError
 
+AWAKE = "FAIRGROUND_AWAKE"
+AWAKE_CHOICES = ("auto", "yes", "no")
 SESSIONS_GROUPED = Path("/proc/sys/kernel/sched_autogroup_enabled")
 
 
@@ -48,6 +51,37 @@ def keep_awake(keeper: Keeper, engine: Path) -> Iterator[None]:
         keeper.spinners = ()
         os.close(ours)
         child.stop()
+
+
+def wants_awake(environ: Mapping[str, str]) -> bool:
+    """True if processors are to be kept from idling: as FAIRGROUND_AWAKE says, else in virtual machines."""
+    said = environ.get(AWAKE) or "auto"
+    if said not in AWAKE_CHOICES:
+        raise LabError(f"{AWAKE} is `{said}`", f"write {', '.join(AWAKE_CHOICES[:-1])} or {AWAKE_CHOICES[-1]}")
+    return said == "yes" or (said == "auto" and machine.is_virtual(machine.fingerprint()))
+
+
+def hold_awake(
+    held: ExitStack,
+    keeper: Keeper,
+    environ: Mapping[str, str],
+    engine: Path,
+    say: Callable[[str], None],
+    must: bool | None = None,
+) -> None:
+    """Keep processors from idling until `held` ends, where that is wanted; where it cannot be, say why and go on.
+
+    `must`, or FAIRGROUND_AWAKE=yes: LabError instead, for then the numbers would be other ones than asked for. `must` False:
+    processors idle, whatever is wanted.
+    """
+    if must is False or must is None and not wants_awake(environ):
+        return
+    try:
+        held.enter_context(keep_awake(keeper, engine))
+    except LabError as error:
+        if must or environ.get(AWAKE) == "yes":
+            raise
+        say(f"{error.message}; steal will be higher than it need be{f' → {error.hint}' if error.hint else ''}")
 
 
 def _spinning() -> list[psutil.Process]:

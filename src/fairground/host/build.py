@@ -13,17 +13,19 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from fairground.host import Child, Keeper
 from fairground.host.streams import Streams
-from fairground.model import LabError, MachineError, Server, foreign, storing
+from fairground.model import LabError, MachineError, Server, Stack, StackInfo, foreign, storing
 
 Files = Mapping[str, tuple[bool, bytes]]
 """A server's sources: name in its folder → whether it may be executed, and what is in it."""
 
+DIGEST_CHARACTERS = 16
+"""So much of a digest is shown: enough to tell two copies apart."""
 BUILD_TIMEOUT_S = 1800.0
 RECEIPT_TIMEOUT_S = 60.0
 INSTALL = {
@@ -303,3 +305,31 @@ def environment(own: Mapping[str, str], cache: Path | None = None) -> Mapping[st
 def _last_line(text: str) -> str:
     lines = [line for line in foreign.clean(text).splitlines() if line.strip()]
     return foreign.line(lines[-1], foreign.SENTENCE_CHARACTERS) if lines else "no output"
+
+
+def stack_infos(stacks: Sequence[Stack], builds: Mapping[Path, BuiltServer | Unavailable]) -> dict[str, StackInfo]:
+    """Describe the stacks of a run, the unavailable ones among them. `builds`: folder of a server → what came of it."""
+    infos = {}
+    for stack in stacks:
+        server, made = stack.server, builds[stack.server.folder]
+        built = made if isinstance(made, BuiltServer) else None
+        reason = None if built else made.reason if isinstance(made, Unavailable) else None
+        infos[stack.id] = StackInfo(
+            stack.id,
+            server.title,
+            server.language,
+            stack.variant.about or server.about,
+            server.homepage,
+            built.receipt if built else None,
+            reason,
+            built.content_hash if built else None,
+            stack.variant.approach,
+            stack.variant.tuning,
+        )
+    return infos
+
+
+def contract_versions(stacks: Iterable[Stack]) -> dict[str, str]:
+    """The digest of each contract of these stacks, as a version: one that changed is another one."""
+    found = {stack.server.contract.id: stack.server.contract for stack in stacks}
+    return {f"contract {one.id}": sources_hash(one.folder)[:DIGEST_CHARACTERS] for one in found.values()}

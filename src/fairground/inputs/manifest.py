@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -24,6 +24,7 @@ from fairground.model import (
     PROXIES,
     LabError,
     Load,
+    PlanSlot,
     Seats,
     Server,
     Stack,
@@ -305,3 +306,9 @@ def _topologies(source: Source, merged: Mapping[str, Any], place: Mapping[str, L
         clients=merged["pooler_clients"],
         wires=_each(source, merged, place, "wires", wires.parse),
     )
+
+
+def stacks_of(slots: Iterable[PlanSlot], servers: Sequence[Server]) -> list[Stack]:
+    """The stacks of these slots, of all that there are."""
+    named = {slot.cell.stack for slot in slots}
+    return [stack for server in servers for stack in server.stacks if stack.id in named]

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from fairground.contract import case_file
 from fairground.host import Keeper
+from fairground.inputs import contract_texts as texts
 from fairground.inputs import contracts, manifest, openapi, variants, workload_files
+from fairground.inputs.contract_texts import ProjectWords
 from fairground.inputs.openapi import OpenDocument, OpenQuestion
-from fairground.lab import contract_texts as texts
-from fairground.lab.contract_texts import ProjectWords
+from fairground.inputs.undecided import find_marks
 from fairground.lab.places import CONTRACTS, Places
-from fairground.lab.undecided import find_marks
 from fairground.model import LabError, storing
 from fairground.postgres.schema_dump import dump_schema
 

@@ -6,16 +6,15 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from fairground import topology
+from fairground import generators, topology
 from fairground.generators import Installed
 from fairground.host import Keeper, build
 from fairground.host.build import BuiltServer, Unavailable
-from fairground.lab import setup
-from fairground.lab.databases import version_name
 from fairground.lab.events import Absent, Building, Built, Said, Sink
 from fairground.lab.places import Places
 from fairground.model import LabError, Server, Stack, Topology
 from fairground.postgres import packages
+from fairground.postgres.databases import version_name
 
 
 def build_servers(keeper: Keeper, servers: Iterable[Server], places: Places, sink: Sink) -> dict[Path, BuiltServer | Unavailable]:
@@ -46,7 +45,7 @@ def absent_tools(places: Places, tools: Mapping[str, Installed | None], sink: Si
     """`generator NAME` → why it is not available, of those that are looked for."""
     return _told(
         {
-            f"generator {name}": f"`{name}` is not installed → {setup.install_words(places, name)}"
+            f"generator {name}": f"`{name}` is not installed → {generators.install_words(name, places.tools)}"
             for name, tool in tools.items()
             if tool is None
         },

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from fairground.capacity import objective, parts, search
+from fairground.capacity import objective
+from fairground.capacity.cells import available, is_whole, of_cell, pace
 from fairground.capacity.drive import Climb
-from fairground.capacity.parts import CapacityPart, Phase
-from fairground.capacity.search import Capacity
+from fairground.capacity.parts import CapacityPart
 from fairground.inputs import manifest, workload_files
 from fairground.lab.events import Event, Sink, unheard
 from fairground.lab.places import Places
@@ -75,32 +75,3 @@ def missing_parts(record: Record[CapacityAsked, CapacityPart], measure: Measure)
         for part in () if is_whole(here) else measure(number, here):
             yield NewEntry(part, max(0.0, record.head.asked.budget_s - part.spent_s))
     yield RecordEnd(time.time(), "every cell was measured")
-
-
-def capacities_of(record: Record[CapacityAsked, CapacityPart]) -> list[Capacity]:
-    """The capacities of a record, as far as they are known."""
-    asked = record.head.asked
-    kept, goal = objective.parse(asked.objective), pace(asked).goal
-    return [parts.capacity(*asked.cells[number - 1], kept, goal, here)
-            for number in available(record) if (here := of_cell(record, number))]  # fmt: skip
-
-
-def available(record: Record[CapacityAsked, CapacityPart]) -> list[int]:
-    """The numbers of the cells whose stack could be had when the record began."""
-    asked = enumerate(record.head.asked.cells, 1)
-    return [number for number, (stack, _) in asked if record.head.stacks[stack].unavailable is None]
-
-
-def of_cell(record: Record[CapacityAsked, CapacityPart], number: int) -> list[CapacityPart]:
-    """The parts of one cell."""
-    return [part for part in record.entries if part.cell == number]
-
-
-def is_whole(made: Sequence[CapacityPart]) -> bool:
-    """True if a cell needs no further part."""
-    return any(part.rejected is not None for part in made) or all(parts.is_over(made, phase) for phase in Phase)
-
-
-def pace(asked: CapacityAsked) -> search.Pace:
-    """Plan how the budget of one cell is spent."""
-    return search.pace(asked.budget_s, objective.parse(asked.objective).least_requests, asked.width)

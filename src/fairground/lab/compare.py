@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fairground.inputs import workload_files
+from fairground.host import build
+from fairground.inputs import revisions, workload_files
 from fairground.inputs.asked import one_stack
-from fairground.lab import revisions, setup
 from fairground.lab.events import Event, Said, Sink, unheard
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs, prepare
@@ -87,7 +87,7 @@ def compare_stacks(inputs: Inputs, asked: ComparisonAsked, sink: Sink = unheard)
         for arm in arms
     ]
     with prepare(inputs, cells, stacks, sink, least=len(cells)) as testbed:
-        infos = {arm.label: setup.stack_infos([arm.stack], testbed.builds)[arm.stack.id] for arm in arms}
+        infos = {arm.label: build.stack_infos([arm.stack], testbed.builds)[arm.stack.id] for arm in arms}
         record = open_record(inputs, RecordKind.COMPARISON, asked, testbed, infos)
         effort = RoundsEffort(workload, asked.load, asked.settings, asked.seed, asked.turn_s, asked.pairs, asked.topology)
         one = functools.partial(one_round, testbed.bench, arms)
@@ -116,5 +116,8 @@ def _arms(places: Places, asked: ComparisonAsked) -> tuple[Side, Side]:
     known = places.load_servers()
     stacks = [one_stack(known, id) for id in (asked.stack_a, asked.stack_b)]
     if asked.revisions is not None:
-        stacks = [revisions.checked_out(places, at, one) for at, one in zip(asked.revisions, stacks, strict=True)]
+        stacks = [
+            revisions.checked_out(places.cache, places.contracts(), at, one)
+            for at, one in zip(asked.revisions, stacks, strict=True)
+        ]
     return Side(asked.label_a, stacks[0]), Side(asked.label_b, stacks[1], asked.planted, asked.settings.sql_before)

@@ -13,15 +13,15 @@ from fairground.contract import case_file
 from fairground.contract.case import Disturbance
 from fairground.host import Keeper
 from fairground.inputs import contracts, files, workload_files
-from fairground.lab import setup
+from fairground.inputs.undecided import Undecided, find_marks
 from fairground.lab.places import CONTRACTS, Places
-from fairground.lab.undecided import Undecided, find_marks
 from fairground.measure.statement_trial import StatementTrial
 from fairground.measure.tried_audits import try_limit, try_tables, try_workload
 from fairground.measure.tried_cases import PlacedCase, try_case, try_means
 from fairground.model import CellSettings, LabError, Workload
 from fairground.model.contract import Contract
 from fairground.model.source import Source, nearest
+from fairground.postgres import databases
 
 SCALE = 1
 """The scale of the data on which statements are tried."""
@@ -132,7 +132,7 @@ def check_contract(places: Places, name: str, url: str | None = None) -> Contrac
     found = ContractFiles.read(contract)
     with ExitStack() as held:
         work, keeper = held.enter_context(tempfile.TemporaryDirectory()), held.enter_context(Keeper(places.environ))
-        database = held.enter_context(setup.database(keeper, places, url, CellSettings().run))
+        database = held.enter_context(databases.open_database(keeper, places.cache, url, CellSettings().run))
         try:
             database.reset(contract.data(SCALE))
         except LabError as error:

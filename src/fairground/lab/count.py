@@ -8,11 +8,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fairground.host import emulation
+from fairground.host import build, emulation
 from fairground.host.emulation import Emulator
-from fairground.inputs import workload_files
+from fairground.inputs import revisions, workload_files
 from fairground.inputs.asked import one_stack
-from fairground.lab import revisions, setup
 from fairground.lab.compare import Named
 from fairground.lab.events import Event, Going, Sink, unheard
 from fairground.lab.places import Places
@@ -44,7 +43,7 @@ def count_stacks(inputs: Inputs, asked: CountAsked, sink: Sink = unheard) -> Ite
         emulator = emulation.find(testbed.bench.keeper, places.cache)
         own = {"QEMU": emulator.version, "libc": " ".join(platform.libc_ver()) or "unknown"}
         testbed = replace(testbed, versions={**testbed.versions, **own})
-        infos = {label: setup.stack_infos([stack], testbed.builds)[stack.id] for label, stack in stacks.items()}
+        infos = {label: build.stack_infos([stack], testbed.builds)[stack.id] for label, stack in stacks.items()}
         record = open_record(inputs, RecordKind.COUNT, asked, testbed, infos)
         yield from record_units(record, StartsToCount(testbed, emulator, stacks, workloads, record).units())
 
@@ -89,5 +88,7 @@ def _stacks(places: Places, asked: CountAsked) -> dict[str, Stack]:
     found = {}
     for arm in asked.arms:
         stack = one_stack(known, arm.stack)
-        found[arm.label] = stack if arm.revision is None else revisions.checked_out(places, arm.revision, stack)
+        found[arm.label] = (
+            stack if arm.revision is None else revisions.checked_out(places.cache, places.contracts(), arm.revision, stack)
+        )
     return found

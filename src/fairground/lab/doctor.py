@@ -6,11 +6,13 @@ import shlex
 import subprocess
 from collections.abc import Iterator, Sequence
 
-from fairground.host import counters, emulation, isolation, machine
+from fairground import generators
+from fairground.host import Keeper, awake, counters, emulation, isolation, machine
 from fairground.host.machine import MachineCheck
 from fairground.lab import setup
 from fairground.lab.places import Places
 from fairground.model import LabError, Seats
+from fairground.postgres import packages
 from fairground.report.text.seats import picture
 
 PROGRAMS = ("apt-get", "sysctl", "env", "cargo")
@@ -25,9 +27,9 @@ def checks(places: Places) -> tuple[MachineCheck, ...]:
         *isolation.checks(isolation.read()),
         counters.check(),
         emulation.check(places.environ.get("PATH")),
-        *setup.tool_checks(places),
-        *setup.postgres_checks(places),
-        setup.awake_check(places),
+        *generators.checks(places.tool_path, places.tools),
+        *packages.checks(places.cache, places.environ.get("PATH")),
+        awake_check(places),
         _engine(places),
     )
 
@@ -56,6 +58,21 @@ def fixes(lines: Sequence[MachineCheck]) -> Iterator[list[str]]:
 def can_measure(lines: Sequence[MachineCheck]) -> bool:
     """True if anything can be measured at all: nothing can without the load engine."""
     return not any(line.id == "engine" and line.state == "lacking" for line in lines)
+
+
+def awake_check(places: Places) -> MachineCheck:
+    """The doctor's line about idle processors."""
+    if not awake.wants_awake(places.environ):
+        return MachineCheck(
+            "awake", "ok", f"idle processors are left to the kernel: this is not a virtual machine, or {awake.AWAKE} says no"
+        )
+    try:
+        with Keeper(places.environ) as keeper, awake.keep_awake(keeper, places.engine):
+            return MachineCheck(
+                "awake", "ok", "idle processors come back late here, so they are kept awake while something is measured"
+            )
+    except LabError as error:
+        return MachineCheck("awake", "lacking", error.message, error.hint)
 
 
 def _engine(places: Places) -> MachineCheck:

@@ -5,50 +5,19 @@ A server on a host is measured there (`lab.hosts`): what is the lab's machine he
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
-from typing import Any
 
-from fairground.generators import ENGINE, EngineHost
+from fairground.fleet.others import HERE, Others
+from fairground.generators import ENGINE
 from fairground.inputs.hosts import HostsAsked
 from fairground.inputs.placing import Placed
 from fairground.lab import setup
 from fairground.model import LabError, Load, Plan, Suite
 from fairground.model.fault import DATABASE_FAULTS
-from fairground.postgres import DatabaseHost
 
 SERVER = "server"
 """The role whose host measures: the others' hosts are asked from there."""
-
-
-@dataclass(frozen=True)
-class Others:
-    """The hosts that roles are on, in place of the lab's machine; None: the role is on the lab's machine."""
-
-    generator: EngineHost | None = None
-    database: DatabaseHost | None = None
-
-    @property
-    def front(self) -> str | None:
-        """The address that the generator speaks to; None: the one where everything else listens."""
-        return None if self.generator is None else self.generator.front
-
-    @property
-    def remarks(self) -> Iterator[str]:
-        """The sentences that a person should know of the hosts."""
-        for one in (self.generator, self.database):
-            yield from () if one is None else one.remarks
-
-    @property
-    def versions(self) -> Mapping[str, str]:
-        """The description of each host for the record: a run has one set of machines."""
-        there = {"generator": self.generator, "database": self.database}
-        return {f"{role}'s host": one.described for role, one in there.items() if one is not None}
-
-
-HERE = Others()
-"""All roles are on the lab's machine."""
 
 
 def check(suite: Suite, why_s: float | None, place: Placed) -> None:
@@ -79,7 +48,7 @@ def hosts_of(asked: HostsAsked, place: Placed) -> Iterator[Others]:
     if not place:
         yield HERE
         return
-    from fairground.fleet import cluster, remote, remote_database, tls
+    from fairground.fleet import choice, cluster, remote, remote_database, tls
 
     for _, name in place:
         if asked.hosts and name not in asked.hosts:
@@ -87,7 +56,7 @@ def hosts_of(asked: HostsAsked, place: Placed) -> Iterator[Others]:
     at, certificate = tls.link(asked.address, asked.tls)
     with cluster.connect(at, certificate, direct=True) as client, ExitStack() as held:
         members = {one.about.name: one for one in cluster.members(client)}
-        chosen = {role: _fit(members, name, role, str(at)) for role, name in place}
+        chosen = {role: choice.fit(members, name, role, str(at), setup.lab_version()) for role, name in place}
         load, store = chosen.get("generator"), chosen.get("database")
         yield Others(
             generator=None if load is None else held.enter_context(remote.generator_on(client, load)),
@@ -98,16 +67,6 @@ def hosts_of(asked: HostsAsked, place: Placed) -> Iterator[Others]:
 def beside(at: HostsAsked, planned: Plan) -> AbstractContextManager[Others]:
     """The hosts of the roles that a plan has beside its server, for the host that the server is on."""
     return hosts_of(at, placed_of(planned))
-
-
-def _fit(members: Mapping[str, Any], name: str, role: str, at: str) -> Any:
-    """The member of this name, which can take the role. LabError where there is none."""
-    if name not in members:
-        raise LabError(f"host `{name}` has not joined `{at}`", f"these have: {', '.join(members) or 'none'}")
-    if (why := members[name].about.unfit(setup.lab_version(), (role,))) is not None:
-        does = "make the load" if role == "generator" else f"have the {role}"
-        raise LabError(f"host `{name}` cannot {does}: {why}", "install one version on all hosts, and join with the role")
-    return members[name]
 
 
 def placed_of(planned: Plan) -> Placed:

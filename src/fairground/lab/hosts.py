@@ -6,47 +6,28 @@ import shlex
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from fairground import records
-from fairground.fleet import about, cluster, shares, tls
-from fairground.fleet.cluster import Done, Member
+from fairground.fleet import about, alike, cluster, tasks, tls
+from fairground.fleet.choice import Fleet, choose
+from fairground.fleet.cluster import Done
 from fairground.fleet.order import Order, OrderAnswer, OrderWork
 from fairground.fleet.shares import PlanShare
 from fairground.host import build
+from fairground.inputs import manifest
 from fairground.inputs.hosts import HostsAsked
-from fairground.judge import validity
-from fairground.lab import host_trial, setup
 from fairground.lab import run as runs
+from fairground.lab import setup
 from fairground.lab.events import Absent, Began, Event, Planned, Said, TrialDone
 from fairground.lab.preparation import Inputs
-from fairground.model import Cell, Ending, LabError, Plan, PlanSlot, Run, Seats, Stack, StackInfo, Suite, Trial
+from fairground.model import Ending, LabError, Plan, PlanSlot, Run, Stack, Suite, Trial
+from fairground.records import host_trial
 from fairground.report.text.words import plural
 from fairground.run import plan, stopping
 
 NOT_YET = "leave it out, or measure on this machine alone"
-
-
-@dataclass(frozen=True)
-class Fleet:
-    """The hosts that measure: machines of one kind. `remarks`: who else has joined, and why it does not take part.
-
-    `roles`: what each of them takes; others are on hosts of their own.
-    """
-
-    members: tuple[Member, ...]
-    remarks: tuple[str, ...] = ()
-    roles: tuple[str, ...] = about.ROLES
-    client: Any = field(default=None, repr=False, compare=False)
-    again: str = ""
-    """The options that name them, for the command that goes on."""
-
-    @property
-    def seats(self) -> Seats:
-        """The seats of each host where roles sit apart."""
-        return self.members[0].about.seats
 
 
 @contextmanager
@@ -62,70 +43,6 @@ def _again(asked: HostsAsked) -> str:
     """Write the options that name the hosts again."""
     secured = [] if asked.tls is None else ["--tls", str(asked.tls)]
     return " " + shlex.join(["--hosts", asked.address, *secured])
-
-
-def choose(members: Sequence[Member], version: str, wanted: Sequence[str], at: str, roles: Sequence[str] = about.ROLES) -> Fleet:
-    """The members that measure a run: of those that are `wanted` (none named: of all), the largest group of equal machines.
-
-    LabError where there is none, where a wanted one is not there, and for one of another version of the lab.
-    """
-    names = {one.about.name for one in members}
-    if absent := sorted(set(wanted) - names):
-        raise LabError(f"host `{absent[0]}` has not joined `{at}`", f"these have: {', '.join(sorted(names)) or 'none'}")
-    asked = [one for one in members if not wanted or one.about.name in wanted]
-    if not asked:
-        raise LabError(f"no host has joined `{at}`", f"on each machine: ./fairground host join {at} --allow servers/")
-    for one in asked:
-        if one.about.protocol != about.PROTOCOL or one.about.version != version:
-            raise LabError(
-                f"host `{one.about.name}` cannot take part: {one.about.unfit(version)}", "install one version on all hosts"
-            )
-    unfit = {one.about.name: why for one in asked if (why := one.about.unfit(version, roles)) is not None}
-    fit = [one for one in asked if one.about.name not in unfit]
-    if not fit:
-        name, why = next(iter(unfit.items()))
-        raise LabError(
-            f"no host that has joined `{at}` can measure: `{name}`: {why}", f"join it with the roles {', '.join(roles)}"
-        )
-    group = {one.name for one in about.groups([one.about for one in fit])[0]}
-    remarks = [f"host {name} does not take part: {why}" for name, why in unfit.items()]
-    remarks += [
-        f"host {one.about.name} does not take part: it is another kind of machine, and a run is of one"
-        for one in fit
-        if one.about.name not in group
-    ]
-    return Fleet(tuple(one for one in fit if one.about.name in group), tuple(remarks), tuple(roles))
-
-
-def rows(address: str, folder: Path | None) -> list[dict[str, Any]]:
-    """List who has joined, for `host list`. LabError where nobody answers.
-
-    Machines of one number, `kind`, can measure one run.
-    """
-    at, certificate = tls.link(address, folder)
-    with cluster.connect(at, certificate) as client:
-        members = cluster.members(client)
-    kinds, version = about.groups([one.about for one in members]), setup.lab_version()
-    return [
-        {
-            "host": one.name,
-            "kind": number,
-            "cores": one.machine.cores,
-            "GiB": None if one.machine.memory_bytes is None else one.machine.memory_bytes / 2**30,
-            "architecture": one.architecture,
-            "roles": list(one.roles),
-            "state": one.unfit(version) or "ready",
-            "version": one.version,
-            "protocol": one.protocol,
-            "cpu": one.machine.cpu_model,
-            "kernel": one.machine.kernel,
-            "machine": one.machine.hostname_hash,
-            "programs": list(one.programs),
-            "allowed": list(one.allowed),
-        }
-        for number, group in enumerate(kinds, 1)
-        for one in group
-    ]
 
 
 def dry_run(suite: Suite, inputs: Inputs, hosts: int) -> Plan:
@@ -147,7 +64,7 @@ def run(suite: Suite, there: Fleet, inputs: Inputs) -> Generator[Event]:
     servers, workloads = places.load_servers(), places.workloads()
     foreseen = dry_run(suite, inputs, len(there.members))
     yield from map(Said, there.remarks)
-    chosen = runs.stacks_of(foreseen.slots, servers)
+    chosen = manifest.stacks_of(foreseen.slots, servers)
     answers = yield from _ready(there, foreseen, chosen)
     lacking = {name: why for one in answers for name, why in one.lacking.items()}
     yield from (Absent(name, why) for name, why in lacking.items())
@@ -159,9 +76,9 @@ def run(suite: Suite, there: Fleet, inputs: Inputs) -> Generator[Event]:
         frozen,
         started_unix_s=time.time(),
         machine=first.machine,
-        versions=_common(answers),
+        versions=alike.common_versions(answers),
         database_settings=first.database_settings,
-        stacks=_infos(chosen, answers),
+        stacks=alike.stack_infos(chosen, answers),
         workloads=runs.texts(frozen, workloads),
     )
     with runs.resumable(folder):
@@ -176,11 +93,11 @@ def resume(folder: Path, there: Fleet, inputs: Inputs, budget_s: float | None = 
     """
     known = records.load_run(folder)
     _check(inputs)
-    left = runs.left_of(known)
+    left = records.left_of(known)
     if left and (not known.finished or budget_s is not None):
-        known = runs.with_budget(known, budget_s)
+        known = records.with_budget(known, budget_s)
         yield from map(Said, there.remarks)
-        chosen = runs.stacks_of(left, inputs.places.load_servers())
+        chosen = manifest.stacks_of(left, inputs.places.load_servers())
         runs.require_stacks(known, left, chosen, inputs.places)
         head = records.read_head(folder)
         infos = {one.id: replace(head.stacks[one.id], content_hash=build.content_hash(one.server.folder)) for one in chosen}
@@ -190,10 +107,10 @@ def resume(folder: Path, there: Fleet, inputs: Inputs, budget_s: float | None = 
             if one.lacking:
                 name, why = next(iter(one.lacking.items()))
                 raise LabError(f"host `{one.host}` lacks `{name}`, which the run has: {why}", None, 3)
-        versions = {name: text for name, text in _common(answers).items() if name in known.versions}
+        versions = {name: text for name, text in alike.common_versions(answers).items() if name in known.versions}
         records.require_same(head, replace(head, versions={**head.versions, **versions}))
         assert answers[0].machine is not None
-        _same_kind(f"run `{known.id}` was begun on another kind of machine", known.machine, answers[0].machine)
+        alike.require_kind(f"run `{known.id}` was begun on another kind of machine", known.machine, answers[0].machine)
         with runs.resumable(folder):
             yield from measure_shares(known, there, _digests(chosen))
     yield from runs.end(folder, inputs)
@@ -222,17 +139,17 @@ def _ready(there: Fleet, planned: Plan, chosen: Sequence[Stack]) -> Generator[Ev
     sources = {digests[id]: (id, build.pack_sources(folder)) for id, folder in folders.items()}
     for host in there.members:
         cluster.send(there.client, host, sources)
-    order = Order(OrderWork.READY, each_cell_once(planned), digests).to_json()
+    order = Order(OrderWork.READY, tasks.each_cell_once(planned), digests).to_json()
     answers = [OrderAnswer.from_json(text) for text in cluster.ready(there.client, there.members, order, there.roles)]
     for one in answers:
         if one.refusal is not None:
             raise one.refusal.error(one.host)
         yield from (Said(f"host {one.host}: {sentence}") for sentence in one.remarks)
-    own = setup.contract_versions(chosen)
+    own = build.contract_versions(chosen)
     for one in answers:
         there_too = {name: one.versions.get(name) for name in own}
-        _refuse(f"host `{one.host}` has another copy of a contract", validity.changes(own, there_too))
-    _alike(answers)
+        alike.require_same(f"host `{one.host}` has another copy of a contract", own, there_too)
+    alike.require_alike(answers)
     return answers
 
 
@@ -241,62 +158,12 @@ def _digests(chosen: Sequence[Stack]) -> dict[str, str]:
     return {stack.server.id: build.sources_hash(stack.server.folder) for stack in chosen}
 
 
-def each_cell_once(planned: Plan) -> Plan:
-    """The plan with each of its cells once: what a host needs for it, however many blocks there are."""
-    first = dict[Cell, PlanSlot]()
-    for slot in planned.slots:
-        first.setdefault(slot.cell, slot)
-    return replace(planned, slots=tuple(first.values()))
-
-
-def _alike(answers: Sequence[OrderAnswer]) -> None:
-    """LabError where two hosts have other versions, receipts or machines."""
-    first, common = answers[0], _common(answers)
-    for other in answers[1:]:
-        assert first.machine is not None and other.machine is not None
-        hosts = f"hosts `{first.host}` and `{other.host}` differ"
-        _same_kind(hosts, first.machine, other.machine)
-        _refuse(hosts, validity.changes(common, {name: other.versions[name] for name in common}))
-        absent = {*first.lacking, *other.lacking}
-        receipts = [{id: info.receipt for id, info in one.stacks.items() if id not in absent} for one in (first, other)]
-        _refuse(hosts, validity.changes(*receipts))
-        _refuse(hosts, validity.changes(first.database_settings, other.database_settings))
-
-
-def _same_kind(sentence: str, one: Any, other: Any) -> None:
-    _refuse(sentence, validity.changes(about.kind(one), about.kind(other)))
-
-
-def _refuse(sentence: str, changes: Sequence[str]) -> None:
-    if changes:
-        hint = "a run is of one kind of machine, and one version of each program and contract"
-        raise LabError(f"{sentence}: {', '.join(changes)}", hint)
-
-
-def _common(answers: Sequence[OrderAnswer]) -> dict[str, str]:
-    """The first host's versions of what all hosts have: what some lack is not in the plan."""
-    return {name: text for name, text in answers[0].versions.items() if all(name in one.versions for one in answers)}
-
-
-def _infos(chosen: Sequence[Stack], answers: Sequence[OrderAnswer]) -> dict[str, StackInfo]:
-    """Describe the run's stacks: a host's receipts, with the hash of the sources here.
-
-    `--resume` knows the sources by that hash.
-    """
-    found = dict[str, StackInfo]()
-    for stack in chosen:
-        infos = [one.stacks[stack.id] for one in answers]
-        info = next((one for one in infos if one.unavailable is not None), infos[0])
-        found[stack.id] = replace(info, content_hash=build.content_hash(stack.server.folder))
-    return found
-
-
 # ---------------------------------------------------------------- measuring
 
 
 def measure_shares(known: Run, there: Fleet, digests: Mapping[str, str]) -> Generator[Event]:
     """Have measured what is left of a run. At its end it is told what is missing. `digests`: server → hash of its sources."""
-    yield Planned(known.plan, known.folder, plan.plan_seconds(runs.left_of(known)) / len(there.members))
+    yield Planned(known.plan, known.folder, plan.plan_seconds(records.left_of(known)) / len(there.members))
     yield Began(known.plan, known.everything, len(there.members))
     asked = known.plan.slots
     if known.plan.budget_s is None:
@@ -341,7 +208,7 @@ def _in_waves(known: Run, there: Fleet, digests: Mapping[str, str]) -> Generator
 
 def _carried_out(known: Run, there: Fleet, digests: Mapping[str, str]) -> Generator[Event]:
     """Have measured all that is left of a plan, and keep it."""
-    asked = tasks(known, there.members, digests)
+    asked = tasks.tasks(known, records.left_of(known), there.members, digests)
     for block in [one.share.slots[0].block for one in asked if one.share is not None and not one.hosts]:
         yield Said(f"block {block} was begun in part on a machine that has not joined: it is left as it is")
     given = [one for one in asked if one.hosts]
@@ -349,47 +216,11 @@ def _carried_out(known: Run, there: Fleet, digests: Mapping[str, str]) -> Genera
         yield from _kept(known, given[done.place].share, done)
 
 
-@dataclass(frozen=True)
-class HostTask:
-    """An order, and the hosts that may carry it out; `share` None: it asks for the machine's limits."""
-
-    share: PlanShare | None
-    order: bytes
-    hosts: tuple[Member, ...]
-
-
-def tasks(known: Run, members: Sequence[Member], digests: Mapping[str, str]) -> list[HostTask]:
-    """Split what is left of a run into orders for its hosts, in the plan's order.
-
-    What was begun on a machine that has not joined is for none of them. `digests`: server → hash of its sources.
-    """
-    found = list[HostTask]()
-    if not known.limits and known.qualification is None:
-        found.append(HostTask(None, Order(OrderWork.LIMITS, known.plan, digests).to_json(), tuple(members)))
-    before = dict[int, list[Trial]]()
-    for trial in known.everything:
-        before.setdefault(trial.number, []).append(trial)
-    every, by_machine = tuple(members), dict[str, list[Member]]()
-    for one in members:
-        by_machine.setdefault(one.about.machine.hostname_hash, []).append(one)
-    for share in shares.shares(runs.left_of(known), known.everything, len(members), known.machine.hostname_hash):
-        hosts = every if share.begun_on is None else tuple(by_machine.get(share.begun_on, ()))
-        found.append(HostTask(share, _order(known, share, digests, before), hosts))
-    return found
-
-
-def _order(known: Run, share: PlanShare, digests: Mapping[str, str], before: Mapping[int, Sequence[Trial]]) -> bytes:
-    stacks = {slot.cell.stack.split(":")[0] for slot in share.slots}
-    servers = {id: digest for id, digest in digests.items() if id in stacks}
-    trials = tuple(trial for slot in share.slots for trial in before.get(slot.number, ()))
-    return Order(OrderWork.SHARE, replace(known.plan, slots=share.slots), servers, trials).to_json()
-
-
 def _kept(known: Run, share: PlanShare | None, done: Done) -> Iterator[Event]:
     """Keep what a host found; what cannot be kept is told, and its slots stay open. `share` None: the machine's limits."""
     what = "the machine's limits" if share is None else f"a share of block {share.slots[0].block}"
     try:
-        found = answer_of(done)
+        found = tasks.answer_of(done)
         checked = trials_of(known, share, found)
     except LabError as error:
         yield Said(f"{what} is not measured: {error.message}")
@@ -403,19 +234,6 @@ def _kept(known: Run, share: PlanShare | None, done: Done) -> Iterator[Event]:
         yield TrialDone(trial)
 
 
-def answer_of(done: Done) -> OrderAnswer:
-    """Read what a host answered. LabError where it did not answer, refused, or said what cannot be read."""
-    if done.answer is None:
-        raise LabError(done.failure)
-    try:
-        found = OrderAnswer.from_json(done.answer)
-    except ValueError as error:
-        raise LabError("a host answered what cannot be read") from error
-    if found.refusal is not None:
-        raise found.refusal.error(found.host)
-    return found
-
-
 def trials_of(known: Run, share: PlanShare | None, found: OrderAnswer) -> list[Trial]:
     """The trials of an answer, each with the machine that made it and a folder of this run's.
 
@@ -423,9 +241,9 @@ def trials_of(known: Run, share: PlanShare | None, found: OrderAnswer) -> list[T
     """
     if found.machine is None:
         raise LabError(f"host `{found.host}` does not say what machine it is")
-    _same_kind(f"host `{found.host}` is not as the run's machines", known.machine, found.machine)
+    alike.require_kind(f"host `{found.host}` is not as the run's machines", known.machine, found.machine)
     both = {name: text for name, text in found.versions.items() if name in known.versions}
-    _refuse(f"host `{found.host}` has other versions", validity.changes({name: known.versions[name] for name in both}, both))
+    alike.require_same(f"host `{found.host}` has other versions", {name: known.versions[name] for name in both}, both)
     slots = {slot.number: slot for slot in (share.slots if share is not None else ())}
     if any(one.number not in slots or one.cell != slots[one.number].cell for one in found.trials):
         raise LabError(f"host `{found.host}` answered for slots that it was not given")

@@ -13,10 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairground.inputs import dockerfile, frameworks, manifest
+from fairground.inputs import dockerfile, frameworks, manifest, manifest_text
 from fairground.inputs.frameworks import FrameworkTest, ImportRules
 from fairground.inputs.recipe import FILES, IMAGE, Recipe, Remark
-from fairground.lab import manifest_text
 from fairground.lab.places import Places
 from fairground.model import LabError, foreign, storing
 from fairground.model.contract import Contract

@@ -1,72 +1,23 @@
-"""This machine as a host of a fleet: what it says of itself, what its owner allows, and the process that carries out an order."""
+"""This machine as a host of a fleet, and the process that carries out an order."""
 
 from __future__ import annotations
 
-import platform
-import re
-import shutil
 import sys
-from collections.abc import Mapping, Sequence
-from pathlib import Path
 
-from fairground.fleet import about
 from fairground.fleet.about import About
-from fairground.fleet.worker import OrderCommand
-from fairground.host import build, machine, seats
+from fairground.fleet.worker import Host, OrderCommand
+from fairground.host.awake import wants_awake
 from fairground.inputs.hosts import HostsAsked
-from fairground.lab import setup
 from fairground.lab.places import Places
-from fairground.model import LabError
-
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 
-def about_here(places: Places, name: str | None, allow: Sequence[str], roles: Sequence[str]) -> About:
-    """Describe this machine as a host.
-
-    `allow`: folders of servers, whose sources may run as they are there; servers by id, whose sources may be any; or `all`.
-    LabError for a role or a name that cannot be meant, and where nothing is allowed.
-    """
-    named = platform.node() if name is None else name
-    if not NAME.fullmatch(named):
-        raise LabError(f"`{named}` is not a valid name for a host", "use letters, digits, dots and dashes: --name NAME")
-    if unknown := [role for role in roles if role not in about.ROLES]:
-        raise LabError(f"there is no role `{unknown[0]}` for a host", f"roles: {', '.join(about.ROLES)}")
-    if not allow and "server" in (roles or about.ROLES):
-        raise LabError("nothing is allowed to run on this host", "--allow servers/ for those of this checkout as they are here")
-    assert places.engine.exists(), "an engine that is not built is an error of its own"
-    return About(
-        about.PROTOCOL,
-        setup.lab_version(),
-        named,
-        machine.fingerprint(),
-        platform.machine(),
-        tuple(roles) or about.ROLES,
-        tuple(name for name in build.INSTALL if shutil.which(name, path=places.environ.get("PATH")) is not None),
-        seats.seats(seats.read()),
-        tuple(one for text in allow for one in _allowed(text)),
-    )
+def worker_of(places: Places, said: About, at: HostsAsked) -> Host:
+    """The host that takes orders here. `at`: where others have joined."""
+    return Host(said, _command(places, said.name, at), places.cache, places.engine, wants_awake(places.environ))
 
 
-def _allowed(text: str) -> list[str]:
-    """List what one `--allow` lets run: a folder's servers by the hashes of their sources, or the word itself."""
-    folder = Path(text)
-    if "/" not in text and not folder.is_dir():
-        return [text]
-    found = sorted(path.parent for path in folder.glob("*/server.toml"))
-    if not found:
-        raise LabError(f"`--allow {text}`: there is no server in that folder", "name the folder that holds servers' folders")
-    return [build.sources_hash(one) for one in found]
-
-
-def resources(said: About) -> Mapping[str, float]:
-    """Return the resources that Dask may reckon with: each role once, and what the machine has."""
-    amounts = {"cores": float(said.machine.cores), "memory": float(said.machine.memory_bytes or 0), said.architecture: 1.0}
-    return {**dict.fromkeys(said.roles, 1.0), **amounts}
-
-
-def command(places: Places, name: str, at: HostsAsked) -> OrderCommand:
-    """The process that carries out an order: this lab, in an interpreter of its own. `at`: where others have joined."""
+def _command(places: Places, name: str, at: HostsAsked) -> OrderCommand:
+    """The process that carries out an order: this lab, in an interpreter of its own."""
     words = [sys.executable, "-m", "fairground", "host", "share", "--name", name, "--hosts", at.address]
     words += [] if at.tls is None else ["--tls", str(at.tls.absolute())]
     path = str(places.root.parent if places.installed else places.root / "src")

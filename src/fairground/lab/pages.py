@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fairground import records
-from fairground.lab import capacity as capacities
+from fairground.capacity.cells import capacities_of
 from fairground.lab import service
 from fairground.lab.events import Reported
 from fairground.model import SCHEMA_VERSION, LabError, Machine, Run
@@ -154,7 +154,7 @@ def _comparison(record: Record[Any, Any], home: str | None) -> Rendered:
 
 
 def _capacity(record: Record[Any, Any], home: str | None) -> Rendered:
-    found, asked = capacities.capacities_of(record), record.head.asked
+    found, asked = capacities_of(record), record.head.asked
     document = {
         "capacities": [capacity.rows(one) for one in found],
         "settings": asdict(asked.settings),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import sysconfig
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,10 +12,9 @@ from pathlib import Path
 from fairground import contract
 from fairground.contract import Case
 from fairground.host import build
-from fairground.inputs import contracts, manifest, workload_files
-from fairground.lab import roots
-from fairground.lab.cache import cache_of
-from fairground.lab.roots import ROOT
+from fairground.host.cache import cache_of
+from fairground.inputs import contracts, manifest, roots, workload_files
+from fairground.inputs.roots import ROOT
 from fairground.model import LabError, Server, Stack, Workload
 from fairground.model.contract import Contract
 from fairground.run import naming
@@ -52,12 +52,6 @@ class Places:
     def installed(self) -> bool:
         """True if this lab was installed, so that its own folders are only read."""
         return roots.is_installed(self.root)
-
-    def database_port(self) -> int | None:
-        """The port at which a server of this lab looks for its database whatever it is told; None where each is told."""
-        there = self.servers.is_dir() or self.lab_servers is not None
-        compiled = (server.database for server in (self.load_servers() if there else ()))
-        return next((one.port for one in compiled if one is not None), None)
 
     def contracts(self) -> dict[str, Contract]:
         """Every contract, by id: the lab's own, and those beside the servers of whoever measures.
@@ -117,6 +111,11 @@ class Places:
     def tools(self) -> Path:
         """The folder for load generators that no package of the distribution has; its `bin` is searched before PATH."""
         return self.cache / "tools"
+
+    @property
+    def tool_path(self) -> str:
+        """The folders in which load generators are looked for, as in PATH."""
+        return os.pathsep.join([str(self.tools / "bin"), self.environ.get("PATH", os.defpath)])
 
     def workloads(self) -> tuple[Workload, ...]:
         """The workloads of every contract."""

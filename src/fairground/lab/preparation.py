@@ -8,18 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairground import topology
-from fairground.host import Keeper, machine
+from fairground import generators, topology
+from fairground.fleet.others import HERE, Others
+from fairground.host import Keeper, build, machine
+from fairground.host.awake import hold_awake
 from fairground.host.build import BuiltServer, Unavailable
-from fairground.lab import building, databases, setup
-from fairground.lab.databases import Databases
-from fairground.lab.elsewhere import HERE, Others
+from fairground.lab import building, setup
 from fairground.lab.events import Said, Sink
 from fairground.lab.places import Places
 from fairground.measure import Bench
 from fairground.model import Cell, LabError, Machine, Stack, StackInfo
 from fairground.model.contract import ContractData
 from fairground.model.record import Record
+from fairground.postgres import databases
+from fairground.postgres.databases import Databases
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def prepare(
     with ExitStack() as held:
         for remark in there.remarks:
             sink(Said(remark))
-        tools = setup.tools(places, dict.fromkeys(cell.load.generator for cell in cells))
+        tools = generators.find_all(dict.fromkeys(cell.load.generator for cell in cells), places.tool_path)
         lacking = building.absent_tools(places, tools, sink)
         lacking |= building.absent_topologies(path, dict.fromkeys(cell.topology for cell in cells), sink)
         _left_of(cells, lacking, least)  # before anything is built
@@ -78,8 +80,8 @@ def prepare(
         left = _left_of(cells, lacking, least)
         if keeper.groups.version is None:
             lacking["control slowed"] = "a planted slowdown needs cgroups, and none can be made here"
-        found = _databases(held, keeper, inputs, cells, left, _data(stacks, left or cells), sink)
-        setup.keep_awake(held, keeper, places, lambda sentence: sink(Said(sentence)), awake)
+        found = _databases(held, keeper, inputs, cells, left, stacks, sink)
+        hold_awake(held, keeper, places.environ, places.engine, lambda sentence: sink(Said(sentence)), awake)
         used = {cell.load.generator for cell in left}
         here = {name: tool for name, tool in tools.items() if tool is not None and name in used}
         hops = topology.versions(list(dict.fromkeys(cell.topology for cell in left)), path)
@@ -87,9 +89,9 @@ def prepare(
         yield Testbed(
             _bench(keeper, found, inputs, here, sink),
             builds,
-            setup.stack_infos(stacks, builds),
+            build.stack_infos(stacks, builds),
             lacking,
-            own | setup.contract_versions(stacks) | setup.tool_versions(here) | hops | dict(there.versions),
+            own | build.contract_versions(stacks) | generators.tool_versions(here) | hops | dict(there.versions),
             found.settings() if found is not None else {},
             machine.fingerprint(keeper.awake),
         )
@@ -132,21 +134,27 @@ def _databases(
     inputs: Inputs,
     cells: Sequence[Cell],
     left: Sequence[Cell],
-    data: Sequence[ContractData],
+    stacks: Sequence[Stack],
     sink: Sink,
 ) -> Databases | None:
     """The database servers of the cells that are left, with their data; None where there is no cell at all."""
     if not cells:
         return None
     found = Databases(
-        keeper, inputs.places, inputs.database_url, databases.settings_of(cells), databases.versions_of(left) or (None,),
-        data, inputs.elsewhere.database,
+        keeper, inputs.places.cache, inputs.database_url, databases.settings_of(cells), databases.versions_of(left) or (None,),
+        _data(stacks, left or cells), inputs.elsewhere.database, _port_of(stacks),
     )  # fmt: skip
     held.enter_context(found)
     sink(Said("making the data …"))
     for remark in found.ready():
         sink(Said(remark))
     return found
+
+
+def _port_of(stacks: Sequence[Stack]) -> int | None:
+    """The port at which one of them looks for its database whatever it is told; None where each is told."""
+    compiled = (stack.server.database for stack in stacks)
+    return next((one.port for one in compiled if one is not None), None)
 
 
 def _bench(keeper: Keeper, found: Databases | None, inputs: Inputs, tools: Mapping[str, Any], sink: Sink) -> Bench:
@@ -160,7 +168,7 @@ def _bench(keeper: Keeper, found: Databases | None, inputs: Inputs, tools: Mappi
         machine.cores(),
         sink,
         tools=tools,
-        disks=setup.disks(places, found.now) if found is not None else (),
+        disks=(places.cache,) if found is not None and found.now.child is not None else (),  # the embedded database fills it
         databases=found.of if found is not None else None,
         elsewhere=there.generator,
         its_host=there.database,

@@ -16,6 +16,7 @@ from fairground.model import Cell, LabError, MachineError, Run, Trial
 from fairground.model.experiment import WhyAsked
 from fairground.model.reason import REASONS
 from fairground.report.run.why import TriedBy
+from fairground.run import question
 from fairground.stats.effects import Outcome
 
 EACH_S, LEAST_S = 60.0, 45.0
@@ -47,7 +48,7 @@ def doubts(run: Run, tried: TriedBy, path: str | None) -> tuple[Doubt, ...]:
     decided = {reason for (_, reason), one in tried.items() if one.outcome is not Outcome.OPEN}
     named = dict[str, dict[Cell, list[Trial]]]()
     for cell in dict.fromkeys(trial.cell for trial in run.trials):
-        for trial in why.numbered_trials(run, cell):
+        for trial in question.numbered_trials(run, cell):
             if trial.diagnosis is not None and trial.diagnosis not in decided:
                 named.setdefault(trial.diagnosis, {}).setdefault(cell, []).append(trial)
     found = [_doubt(run, reason, cells, path) for reason, cells in named.items()]
@@ -94,7 +95,7 @@ def _doubt(run: Run, reason: str, cells: dict[Cell, list[Trial]], path: str | No
     trials, problems = sum(map(len, cells.values())), list[str]()
     for cell in sorted(cells, key=lambda one: _unclear(run, one, reason, cells[one])):
         try:
-            asked = why.of_cell(run, cell, reason, EACH_S)
+            asked = question.of_cell(run, cell, reason, EACH_S)
         except LabError as error:
             problems.append(error.message)
             continue
@@ -108,7 +109,7 @@ def _doubt(run: Run, reason: str, cells: dict[Cell, list[Trial]], path: str | No
 def _unclear(run: Run, cell: Cell, reason: str, named: Sequence[Trial]) -> tuple[float, float]:
     """Rate how unclear a reason is on a cell: the share of trials that name another or none, then other reasons beside it."""
     others = [one.id for trial in named for one in trial.findings if one.id in REASONS and one.id != reason]
-    return 1 - len(named) / len(why.numbered_trials(run, cell)), len(others) / len(named)
+    return 1 - len(named) / len(question.numbered_trials(run, cell)), len(others) / len(named)
 
 
 def _lacking(asked: WhyAsked, path: str | None) -> str | None:

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fairground import records
-from fairground.claims import judgement, tables
+from fairground.claims import joined, judgement, tables
 from fairground.inputs import manifest
-from fairground.lab import joined, pages, setup, splice
+from fairground.lab import pages, setup
 from fairground.lab import run as runs
 from fairground.lab.events import Absent, Event, Planned, Replicated, Replicating, Reported, Said, Sink, unheard
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.model import LabError, Run, Suite, storing
 from fairground.records import journal
-from fairground.report import replication
+from fairground.report import replication, splice
 from fairground.report.replication import Replication
 from fairground.run import plan
 

@@ -4,32 +4,31 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
 from fairground import generators, postgres, records
-from fairground.inputs import workload_files
-from fairground.lab import databases, pages, reasons, setup
+from fairground.inputs import manifest, workload_files
+from fairground.lab import pages, reasons, setup
 from fairground.lab.events import Began, Event, Planned, Said, Sink, TrialDone, unheard
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs, Testbed, prepare
 from fairground.model import (
     OWN_MAJOR,
-    Cell,
     LabError,
     LoadRequest,
     Plan,
     PlanSlot,
     Run,
-    Server,
     Stack,
     Suite,
     Workload,
     error,
     secret,
 )
+from fairground.postgres import databases
 from fairground.run import ceilings, plan, runner
 
 
@@ -49,8 +48,8 @@ def run_suite(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[E
     """
     servers, workloads = inputs.places.load_servers(), inputs.places.workloads()
     frozen = dry_run(suite, inputs)
-    stacks = stacks_of(frozen.slots, servers)
-    with prepare(inputs, cells_of(frozen), stacks, sink) as testbed:
+    stacks = manifest.stacks_of(frozen.slots, servers)
+    with prepare(inputs, frozen.cells, stacks, sink) as testbed:
         if testbed.lacking:
             suite = without_own_version(suite, inputs.database_url)
             frozen = plan.of_suite(suite, servers, workloads, inputs.command, testbed.lacking)
@@ -67,12 +66,12 @@ def resume_run(folder: Path, inputs: Inputs, budget_s: float | None = None, sink
     A run that its budget ended goes on only with a larger one, `budget_s`, counted from its beginning.
     """
     known, places = records.load_run(folder), inputs.places
-    left = left_of(known)
+    left = records.left_of(known)
     if left and (not known.finished or budget_s is not None):
-        known = with_budget(known, budget_s)
-        stacks = stacks_of(left, places.load_servers())
+        known = records.with_budget(known, budget_s)
+        stacks = manifest.stacks_of(left, places.load_servers())
         require_stacks(known, left, stacks, places)
-        cells = cells_of(known.plan)
+        cells = known.plan.cells
         with prepare(inputs, cells, stacks, sink, known.machine.awake, len(cells)) as testbed:
             head = records.read_head(folder)
             versions = {**head.versions, **testbed.versions}  # what is left may need less
@@ -102,20 +101,9 @@ def resumable(folder: Path) -> AbstractContextManager[None]:
 # ---------------------------------------------------------------- plans
 
 
-def cells_of(planned: Plan) -> list[Cell]:
-    """The cells of a plan, each once."""
-    return list(dict.fromkeys(slot.cell for slot in planned.slots))
-
-
-def stacks_of(slots: Iterable[PlanSlot], servers: Sequence[Server]) -> list[Stack]:
-    """The stacks of these slots, of all that there are."""
-    named = {slot.cell.stack for slot in slots}
-    return [stack for server in servers for stack in server.stacks if stack.id in named]
-
-
 def render_workloads(planned: Plan, workloads: Sequence[Workload]) -> dict[str, Workload]:
     """Every workload by id, for the scale of the plan's data."""
-    scale = databases.settings_of(cells_of(planned)).scale
+    scale = databases.settings_of(planned.cells).scale
     return {workload.id: workload_files.render(workload, scale) for workload in workloads}
 
 
@@ -159,10 +147,10 @@ def without_own_version(suite: Suite, url: str | None) -> Suite:
 
 def check_plan(planned: Plan, workloads: Sequence[Workload], database_url: str | None) -> None:
     """LabError for what no machine can measure."""
-    cells = cells_of(planned)
+    cells = planned.cells
     settings, versions = databases.settings_of(cells), databases.versions_of(cells)
     generators.check(dict.fromkeys(cells), render_workloads(planned, workloads))
-    databases.check(versions, database_url)
+    databases.check_versions(versions, database_url)
     if None in versions:  # others know their own settings, once they are here
         postgres.check(dict(settings.postgres))
     for cell in cells:
@@ -171,26 +159,10 @@ def check_plan(planned: Plan, workloads: Sequence[Workload], database_url: str |
 
 def check_machine(planned: Plan, database_url: str | None) -> None:
     """LabError for cores, connections or threads that this machine has not."""
-    for settings in dict.fromkeys(cell.settings for cell in cells_of(planned)):
+    for settings in dict.fromkeys(cell.settings for cell in planned.cells):
         setup.check_pins(settings, database_url)
-    for cell in cells_of(planned):
+    for cell in planned.cells:
         setup.check_amounts(cell.load, cell.settings)
-
-
-def left_of(known: Run) -> list[PlanSlot]:
-    """The slots of a run that are not done."""
-    done = records.done_slots(known)
-    return [slot for slot in known.plan.slots if slot.number not in done]
-
-
-def with_budget(known: Run, budget_s: float | None) -> Run:
-    """Open a run again, under another budget."""
-    if budget_s is None:
-        return known
-    if known.plan.budget_s is None:
-        raise LabError(f"run `{known.id}` has no budget: it ends with its plan", "leave `--budget` out")
-    records.reopen_run(known.folder)
-    return replace(known, plan=replace(known.plan, budget_s=budget_s))
 
 
 def require_stacks(known: Run, left: Sequence[PlanSlot], stacks: Sequence[Stack], places: Places) -> None:
@@ -223,7 +195,7 @@ def _measure(
 ) -> Iterator[Event]:
     """Measure what is left of a plan."""
     known, by_id = records.load_run(folder), render_workloads(frozen, workloads)
-    yield Planned(frozen, folder, plan.plan_seconds(left_of(known)))
+    yield Planned(frozen, folder, plan.plan_seconds(records.left_of(known)))
     yield from map(Said, ceilings.measure(testbed.bench, known, by_id))
     yield Began(frozen, known.everything)
     again = ceilings.Again(testbed.bench, folder, by_id)

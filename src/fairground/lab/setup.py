@@ -6,106 +6,28 @@ import hashlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import files, version
-from pathlib import Path
 
-from fairground import generators, host, postgres
-from fairground.generators import Installed
-from fairground.host import Keeper, machine, seats
-from fairground.host.build import BuiltServer, Unavailable, sources_hash
-from fairground.host.machine import MachineCheck
+from fairground.host import machine, seats
 from fairground.inputs import numbers
+from fairground.inputs.roots import ROOT
 from fairground.lab.places import Places
-from fairground.lab.roots import ROOT
 from fairground.model import (
-    MAJORS,
-    OWN_MAJOR,
     Cell,
     CellSettings,
     FaultKind,
     LabError,
     Load,
-    RunSettings,
     Seats,
-    Stack,
-    StackInfo,
 )
 from fairground.model.fault import DATABASE_FAULTS
-from fairground.postgres import Database, packages
 
-DIGEST_CHARACTERS = 16
-"""So much of a digest is shown: enough to tell two copies apart."""
-
-AWAKE = "FAIRGROUND_AWAKE"
 THREADS_PER_CORE = 8
 """More threads of a generator only wait for each other."""
-AWAKE_CHOICES = ("auto", "yes", "no")
 MOST_S = 86_400.0
 """The longest window and warm-up of the load engine."""
-
-
-def wants_awake(environ: Mapping[str, str]) -> bool:
-    """True if processors are to be kept from idling: as FAIRGROUND_AWAKE says, else in virtual machines."""
-    said = environ.get(AWAKE) or "auto"
-    if said not in AWAKE_CHOICES:
-        raise LabError(f"{AWAKE} is `{said}`", f"write {', '.join(AWAKE_CHOICES[:-1])} or {AWAKE_CHOICES[-1]}")
-    return said == "yes" or (said == "auto" and machine.is_virtual(machine.fingerprint()))
-
-
-def keep_awake(held: ExitStack, keeper: Keeper, places: Places, say: Callable[[str], None], must: bool | None = None) -> None:
-    """Keep processors from idling until `held` ends, where that is wanted; where it cannot be, say why and go on.
-
-    `must`, or FAIRGROUND_AWAKE=yes: LabError instead, for then the numbers would be other ones than asked for. `must` False:
-    processors idle, whatever is wanted.
-    """
-    if must is False or must is None and not wants_awake(places.environ):
-        return
-    try:
-        held.enter_context(host.keep_awake(keeper, places.engine))
-    except LabError as error:
-        if must or places.environ.get(AWAKE) == "yes":
-            raise
-        say(f"{error.message}; steal will be higher than it need be{f' → {error.hint}' if error.hint else ''}")
-
-
-@contextmanager
-def database(
-    keeper: Keeper,
-    places: Places,
-    url: str | None,
-    settings: RunSettings,
-    version: int | None = None,
-    there: postgres.DatabaseHost | None = None,
-) -> Iterator[Database]:
-    """The given database, or the lab's own under a run's settings, stopped at the end.
-
-    `version`: the major version that is asked for; None: the lab's own, or whichever the given database has. `there`: the host
-    that the lab's own is on; None: it is on this machine.
-    """
-    if url and settings.postgres:
-        raise LabError(
-            "PostgreSQL settings go with the embedded database", "change them in the given one, or leave out `--database`"
-        )
-    if url:
-        found = postgres.given_database(url, version)
-    elif there is not None:
-        found = there.start(settings.durability, dict(settings.postgres), version)
-    else:
-        own = dict(settings.postgres)
-        found = postgres.start(keeper, places.cache, settings.durability, own, version or OWN_MAJOR, port=places.database_port())
-    found.keeper = keeper
-    try:
-        yield found
-    finally:
-        found.stop()
-
-
-def disks(places: Places, found: Database) -> tuple[Path, ...]:
-    """Folders of the lab, beside that of the results, on whose disks there must be room: the embedded database's."""
-    return () if found.child is None else (places.cache,)
 
 
 def machine_seats(database_url: str | None) -> Seats:
@@ -168,106 +90,11 @@ def check_amounts(load: Load, settings: CellSettings, fewer: str | None = None) 
         )
 
 
-def stack_infos(stacks: Sequence[Stack], builds: Mapping[Path, BuiltServer | Unavailable]) -> dict[str, StackInfo]:
-    """Describe the stacks of a run, the unavailable ones among them. `builds`: folder of a server → what came of it."""
-    infos = {}
-    for stack in stacks:
-        server, made = stack.server, builds[stack.server.folder]
-        built = made if isinstance(made, BuiltServer) else None
-        reason = None if built else made.reason if isinstance(made, Unavailable) else None
-        infos[stack.id] = StackInfo(
-            stack.id,
-            server.title,
-            server.language,
-            stack.variant.about or server.about,
-            server.homepage,
-            built.receipt if built else None,
-            reason,
-            built.content_hash if built else None,
-            stack.variant.approach,
-            stack.variant.tuning,
-        )
-    return infos
-
-
 def versions_with(places: Places, databases: Mapping[str, str]) -> dict[str, str]:
     """Versions of the lab's own parts, and of `databases` by name."""
     engine = subprocess.run([str(places.engine), "--version"], capture_output=True, text=True, check=True).stdout.strip()
     own = {"Python": sys.version.split()[0], "psycopg": version("psycopg")}
     return {"fairground": lab_version(), "engine": engine, **databases, **own}
-
-
-def contract_versions(stacks: Iterable[Stack]) -> dict[str, str]:
-    """The digest of each contract of these stacks, as a version: one that changed is another one."""
-    found = {stack.server.contract.id: stack.server.contract for stack in stacks}
-    return {f"contract {one.id}": sources_hash(one.folder)[:DIGEST_CHARACTERS] for one in found.values()}
-
-
-def tools(places: Places, names: Iterable[str]) -> dict[str, Installed | None]:
-    """The load generators from elsewhere among these names, with None for one that is not here."""
-    return {name: find_tool(places, name) for name in names if name != generators.ENGINE}
-
-
-def find_tool(places: Places, name: str) -> Installed | None:
-    """One load generator, from the lab's own folder or from PATH."""
-    return generators.find(name, os.pathsep.join([str(places.tools / "bin"), places.environ.get("PATH", os.defpath)]))
-
-
-def tool_versions(found: Mapping[str, Installed]) -> dict[str, str]:
-    """Versions of load generators from elsewhere."""
-    return {name: tool.version or "it tells none" for name, tool in found.items()}
-
-
-def install_words(places: Places, name: str) -> str:
-    """The command that gets a load generator, or the sentence that says why there is none."""
-    return generators.TOOLS[name].install.format(tools=places.tools)
-
-
-def tool_checks(places: Places) -> list[MachineCheck]:
-    """The doctor's lines about load generators from elsewhere."""
-    lines = []
-    for name in generators.TOOLS:
-        tool = find_tool(places, name)
-        if tool is not None:
-            lines.append(MachineCheck(f"generator-{name}", "ok", f"load generator {tool.title} is at {tool.program}"))
-        else:
-            lines.append(
-                MachineCheck(
-                    f"generator-{name}", "optional", f"load generator {name} is not installed", install_words(places, name)
-                )
-            )
-    return lines
-
-
-def postgres_checks(places: Places) -> list[MachineCheck]:
-    """The doctor's lines about versions of PostgreSQL beside the lab's own."""
-    lines = []
-    for major in (one for one in MAJORS if one != OWN_MAJOR):
-        found, missing = packages.at_hand(major, places.cache), packages.lacking(major, places.environ.get("PATH"))
-        if found is not None:
-            line = MachineCheck(f"postgres-{major}", "ok", f"PostgreSQL {major} is at {found}")
-        elif missing is not None:
-            line = MachineCheck(f"postgres-{major}", "optional", *missing)
-        else:
-            words = f"PostgreSQL {major} is not here yet: the first run that names it brings it from a package registry"
-            line = MachineCheck(f"postgres-{major}", "optional", words)
-        lines.append(line)
-    return lines
-
-
-def awake_check(places: Places) -> MachineCheck:
-    """The doctor's line about idle processors."""
-    if not wants_awake(places.environ):
-        return MachineCheck(
-            "awake", "ok", f"idle processors are left to the kernel: this is not a virtual machine, or {AWAKE} says no"
-        )
-    try:
-        with Keeper(places.environ) as keeper, host.keep_awake(keeper, places.engine):
-            return MachineCheck(
-                "awake", "ok", "idle processors come back late here, so they are kept awake while something is measured"
-            )
-    except LabError as error:
-        return MachineCheck("awake", "lacking", error.message, error.hint)
 
 
 def lab_version() -> str:

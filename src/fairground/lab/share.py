@@ -14,12 +14,12 @@ from pathlib import Path
 from fairground import records
 from fairground.fleet.alone import alone
 from fairground.fleet.order import Order, OrderAnswer, OrderWork, Refusal
+from fairground.fleet.others import Others
 from fairground.host import build
 from fairground.inputs import manifest
 from fairground.inputs.hosts import HostsAsked
 from fairground.lab import elsewhere
 from fairground.lab import run as runs
-from fairground.lab.elsewhere import Others
 from fairground.lab.events import Said, Within
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs, Testbed, prepare
@@ -37,9 +37,9 @@ def answer(order: Order, places: Places, host: str, at: HostsAsked) -> OrderAnsw
 
 
 def _answer(order: Order, places: Places, host: str, there: Others) -> OrderAnswer:
-    said, workloads, cells = list[str](), places.workloads(), runs.cells_of(order.plan)
+    said, workloads, cells = list[str](), places.workloads(), order.plan.cells
     runs.check_machine(order.plan, None)
-    stacks = runs.stacks_of(order.plan.slots, _servers(order, places, workloads))
+    stacks = manifest.stacks_of(order.plan.slots, _servers(order, places, workloads))
 
     def hear(event: Within) -> None:
         if isinstance(event, Said) and not event.sentence.endswith("…"):

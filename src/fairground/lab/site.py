@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairground import records
+from fairground.inputs.roots import PACKAGE, ROOT
 from fairground.lab import cross_check, pages, replicate
 from fairground.lab.events import Event, SiteRecord, SiteWritten
-from fairground.lab.roots import PACKAGE, ROOT
-from fairground.lab.site_folder import MARK, SiteFolder
 from fairground.model import LabError, MachineError, Run, foreign
 from fairground.model.record import Listed, Record, RecordKind
 from fairground.records import Damaged
+from fairground.records.site_folder import MARK, SiteFolder
 from fairground.report import boards
 from fairground.report.run import crossing, story
 from fairground.report.site import history, site

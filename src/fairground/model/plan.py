@@ -273,6 +273,11 @@ class Plan:
     until: Until = Until.NARROW
     """What is enough before `budget_s` is spent."""
 
+    @property
+    def cells(self) -> list[Cell]:
+        """The cells of its slots, each once."""
+        return list(dict.fromkeys(slot.cell for slot in self.slots))
+
 
 @dataclass(frozen=True)
 class SuiteGroup:

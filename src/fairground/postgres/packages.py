@@ -15,12 +15,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
 from fairground.host import build
+from fairground.host.machine import MachineCheck
 from fairground.model import MAJORS, OWN_MAJOR, LabError, foreign, storing
 
 DATA = Path(__file__).parent / "programs"
@@ -177,3 +178,16 @@ def _link(root: Path) -> None:
         target, source = (root.parent / link[key] for key in ("target", "source"))
         if source.resolve().is_relative_to(inside) and target.parent.resolve().is_relative_to(inside) and not target.exists():
             target.symlink_to(os.path.relpath(source, target.parent))
+
+
+def checks(cache: Path, path: str | None) -> Iterator[MachineCheck]:
+    """The doctor's lines about versions of PostgreSQL beside the lab's own."""
+    for major in (one for one in MAJORS if one != OWN_MAJOR):
+        found, missing = at_hand(major, cache), lacking(major, path)
+        if found is not None:
+            yield MachineCheck(f"postgres-{major}", "ok", f"PostgreSQL {major} is at {found}")
+        elif missing is not None:
+            yield MachineCheck(f"postgres-{major}", "optional", *missing)
+        else:
+            words = f"PostgreSQL {major} is not here yet: the first run that names it brings it from a package registry"
+            yield MachineCheck(f"postgres-{major}", "optional", words)

@@ -14,11 +14,13 @@ from fairground.records.runs import (
     done_of,
     done_slots,
     end_run,
+    left_of,
     load_run,
     reopen_run,
     run_of,
     trial_folder,
     trial_of,
+    with_budget,
     write_qualification,
 )
 from fairground.records.shapes import END, ENTRIES, HEAD, SHAPES, json_schema
@@ -45,6 +47,7 @@ __all__ = [
     "find_run",
     "json_schema",
     "kind_of",
+    "left_of",
     "list_all",
     "list_records",
     "load",
@@ -58,5 +61,6 @@ __all__ = [
     "size",
     "trial_folder",
     "trial_of",
+    "with_budget",
     "write_qualification",
 ]

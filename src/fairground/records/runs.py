@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from fairground.judge import levels, thresholds
@@ -96,6 +97,16 @@ def trial_folder(folder: Path, slot: PlanSlot, attempt: int) -> Path:
     return made
 
 
+def with_budget(known: Run, budget_s: float | None) -> Run:
+    """Open a run again, under another budget."""
+    if budget_s is None:
+        return known
+    if known.plan.budget_s is None:
+        raise LabError(f"run `{known.id}` has no budget: it ends with its plan", "leave `--budget` out")
+    reopen_run(known.folder)
+    return replace(known, plan=replace(known.plan, budget_s=budget_s))
+
+
 # ---------------------------------------------------------------- reading
 
 
@@ -144,6 +155,12 @@ def trial_of(line: bytes) -> Trial:
 def done_slots(run: Run) -> frozenset[int]:
     """Numbers of the slots that need no further trial: one with a verdict other than void, or void too often."""
     return done_of(run.everything)
+
+
+def left_of(known: Run) -> list[PlanSlot]:
+    """The slots of a run that are not done."""
+    done = done_slots(known)
+    return [slot for slot in known.plan.slots if slot.number not in done]
 
 
 def done_of(trials: Iterable[Trial]) -> frozenset[int]:

@@ -18,8 +18,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from fairground.judge import thresholds, validity
+from fairground.judge import thresholds
 from fairground.model import SCHEMA_VERSION, LabError, Plan, secret
+from fairground.model.changes import changes
 from fairground.model.record import Head, Record, RecordEnd, RecordKind, TryAsked
 from fairground.records import journal, shapes
 from fairground.records.shapes import END, ENTRIES, HEAD, MEND, SHAPES
@@ -125,10 +126,10 @@ def require_same(before: Head[Any], now: Head[Any]) -> None:
         ("with other versions", before.versions, now.versions),
     )
     for words, was, is_now in pairs:
-        if changes := validity.changes(was, is_now):
+        if found := changes(was, is_now):
             one = "a record is of one machine, and one version of each program and contract"
             hint = f"begin anew, or restore what was there: {one}"
-            raise LabError(f"`{before.id}` was begun {words}: {', '.join(changes)}", hint)
+            raise LabError(f"`{before.id}` was begun {words}: {', '.join(found)}", hint)
     if names := thresholds.changes_of(before.thresholds, now.thresholds):
         raise LabError(
             f"the thresholds have changed since `{before.id}` began ({', '.join(names)}), and a record has one set of them",

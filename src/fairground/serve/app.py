@@ -19,8 +19,8 @@ from starlette.staticfiles import StaticFiles
 
 from fairground.lab import lists
 from fairground.lab.places import Places
-from fairground.lab.site_folder import SiteFolder
 from fairground.model import LabError, foreign
+from fairground.records.site_folder import SiteFolder
 from fairground.report.run import page
 from fairground.serve import asked
 from fairground.serve.guard import Guard

@@ -16,7 +16,7 @@ from fairground.judge.thresholds import Thresholds
 from fairground.judge.validity import database, generator, machine, window
 from fairground.judge.validity.check import CheckReading, TrialFacts, ValidityCheck, judge_reading
 from fairground.judge.validity.generator import own_side
-from fairground.judge.validity.identity import changes, identity
+from fairground.judge.validity.identity import identity
 from fairground.model import Finding, Severity
 from fairground.model.cause import LAB_STOPPED
 
@@ -28,7 +28,6 @@ __all__ = [
     "TrialFacts",
     "ValidityCheck",
     "beside_turns",
-    "changes",
     "excuse",
     "findings",
     "identity",

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fairground.cli import report
-from fairground.lab import parts
 from fairground.model import Fault, FaultKind, LabError
+from fairground.report import parts
 from report import fixture
 
 

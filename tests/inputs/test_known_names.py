@@ -10,9 +10,9 @@ import pytest
 from builders.full import full
 from builders.stored import START, new
 from fairground import model, records
-from fairground.lab.names import Names
+from fairground.inputs.names import Names
+from fairground.inputs.roots import ROOT
 from fairground.lab.places import Places
-from fairground.lab.roots import ROOT
 from fairground.model import Machine, StackInfo
 from fairground.model.record import Head, RecordKind
 

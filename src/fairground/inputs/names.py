@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fairground.lab import roots
+from fairground.inputs import roots
 
 HEAD = "head.json"
 """The file that makes a folder a record: `records.HEAD`, whose import would take too long here."""

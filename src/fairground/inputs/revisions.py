@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from fairground.inputs import manifest
-from fairground.lab.places import Places
 from fairground.model import LabError, Stack
+from fairground.model.contract import Contract
 
 WORKING_TREE = "."
 """The name of what is not committed."""
@@ -23,7 +24,7 @@ def parse(text: str) -> tuple[str, str]:
     return old, new
 
 
-def checked_out(places: Places, revision: str, stack: Stack) -> Stack:
+def checked_out(cache: Path, contracts: Mapping[str, Contract], revision: str, stack: Stack) -> Stack:
     """The stack as it is in a revision. LabError where there is no such revision, or no such stack in it."""
     if revision == WORKING_TREE:
         return stack
@@ -32,12 +33,12 @@ def checked_out(places: Places, revision: str, stack: Stack) -> Stack:
     if commit is None:
         raise LabError(f"`{revision}` is not a revision of this checkout", "`git log --oneline` shows some")
     top = Path(_git(servers, "rev-parse", "--show-toplevel") or servers)
-    tree = places.cache / "revisions" / commit[:12]
+    tree = cache / "revisions" / commit[:12]
     if not tree.exists():
         _git(servers, "worktree", "prune")
         if _git(servers, "worktree", "add", "--detach", str(tree), commit) is None:
             raise LabError(f"git could not check out `{revision}` in {tree}", "remove the folder, and try again", exit_code=3)
-    there = manifest.load_servers(tree / servers.resolve().relative_to(top.resolve()), places.contracts(), of_past=True)
+    there = manifest.load_servers(tree / servers.resolve().relative_to(top.resolve()), contracts, of_past=True)
     found = [one for server in there for one in server.stacks if one.id == stack.id]
     if not found:
         raise LabError(f"the revision `{revision}` has no stack `{stack.id}`", f"it has: {', '.join(one.id for one in there)}")

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairground.lab import splice
 from fairground.model import LabError, Run
-from fairground.report import boards
+from fairground.report import boards, splice
 from fairground.report.boards import Board
 from fairground.report.run import crossing, distances, faults, table
 

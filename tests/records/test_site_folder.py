@@ -9,8 +9,8 @@ import pytest
 
 from builders.stored import new
 from fairground.lab import site
-from fairground.lab.site_folder import MADE, MARK, SiteFolder
 from fairground.model import LabError
+from fairground.records.site_folder import MADE, MARK, SiteFolder
 
 
 @pytest.fixture

@@ -6,16 +6,17 @@ So each trial has one database server on the machine, as in a run of one version
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import fields
+from pathlib import Path
 from types import TracebackType
 
 from fairground.host import Keeper
-from fairground.lab import setup
-from fairground.lab.places import Places
 from fairground.model import OWN_MAJOR, Cell, LabError, RunSettings
 from fairground.model.contract import ContractData
-from fairground.postgres import Database, DatabaseHost
+from fairground.postgres.database import Database, DatabaseHost
+from fairground.postgres.embedded import start
+from fairground.postgres.given import given_database
 
 Version = int | None
 """A version of PostgreSQL, as a cell's settings name it; None: the lab's own, or that of the given database."""
@@ -27,17 +28,21 @@ class Databases:
     def __init__(
         self,
         keeper: Keeper,
-        places: Places,
+        cache: Path,
         url: str | None,
         settings: RunSettings,
         versions: Sequence[Version],
         data: Sequence[ContractData] = (),
         there: DatabaseHost | None = None,
+        port: int | None = None,
     ) -> None:
-        """`data`: what is made on each. `there`: the host that they run on; None: they run on this machine."""
-        check(versions, url)
-        self._keeper, self._places, self._url, self._settings, self._versions = keeper, places, url, settings, versions
-        self._data, self._there = data, there
+        """`data`: what is made on each. `there`: the host that they run on; None: they run on this machine.
+
+        `port`: the one at which the lab's own is wanted, as `start` has it.
+        """
+        check_versions(versions, url)
+        self._keeper, self._cache, self._url, self._settings, self._versions = keeper, cache, url, settings, versions
+        self._data, self._there, self._port = data, there, port
         self._held, self._running = ExitStack(), dict[Version, Database]()
         self._releases, self._disclosed = dict[Version, str](), dict[Version, dict[str, str]]()
 
@@ -52,7 +57,7 @@ class Databases:
         if version not in self._running:
             self._running.clear()
             self._held.close()
-            server = setup.database(self._keeper, self._places, self._url, self._settings, version, self._there)
+            server = open_database(self._keeper, self._cache, self._url, self._settings, version, self._there, self._port)
             self._running[version] = self._held.enter_context(server)
         return self._running[version]
 
@@ -91,6 +96,39 @@ class Databases:
         return found
 
 
+@contextmanager
+def open_database(
+    keeper: Keeper,
+    cache: Path,
+    url: str | None,
+    settings: RunSettings,
+    version: int | None = None,
+    there: DatabaseHost | None = None,
+    port: int | None = None,
+) -> Iterator[Database]:
+    """The given database, or the lab's own under a run's settings, stopped at the end.
+
+    `version`: the major version that is asked for; None: the lab's own, or whichever the given database has. `there`: the host
+    that the lab's own is on; None: it is on this machine. `port`: the one at which the lab's own is wanted, see `start`.
+    """
+    if url and settings.postgres:
+        raise LabError(
+            "PostgreSQL settings go with the embedded database", "change them in the given one, or leave out `--database`"
+        )
+    if url:
+        found = given_database(url, version)
+    elif there is not None:
+        found = there.start(settings.durability, dict(settings.postgres), version)
+    else:
+        own = dict(settings.postgres)
+        found = start(keeper, cache, settings.durability, own, version or OWN_MAJOR, port=port)
+    found.keeper = keeper
+    try:
+        yield found
+    finally:
+        found.stop()
+
+
 def versions_of(cells: Iterable[Cell]) -> list[Version]:
     """The versions of PostgreSQL that cells name, each once."""
     return list(dict.fromkeys(cell.settings.postgres_version for cell in cells))
@@ -112,7 +150,7 @@ def version_name(version: Version) -> str:
     return f"PostgreSQL {version or OWN_MAJOR}"
 
 
-def check(versions: Sequence[Version], url: str | None) -> None:
+def check_versions(versions: Sequence[Version], url: str | None) -> None:
     """LabError for several versions of a given database, which has one."""
     if url and len(versions) > 1:
         raise LabError(

@@ -11,10 +11,9 @@ import pytest
 
 from builders.claims import trial
 from cli.command import stored
-from fairground.claims import judgement
+from fairground.claims import joined, judgement
 from fairground.claims.verdict import ClaimVerdict
 from fairground.inputs import manifest
-from fairground.lab import joined
 from fairground.lab import replicate as use_case
 from fairground.lab import run as runs
 from fairground.lab.events import Event, Replicated, Reported, Sink

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from fairground.lab import cache, setup
-from fairground.lab.cache import cache_of
+from fairground import generators
+from fairground.host import cache
+from fairground.host.cache import cache_of
 from fairground.lab.places import Places
 from fairground.model import LabError
 
@@ -60,7 +61,7 @@ def test_a_cache_that_others_can_write_to_is_refused(name: str, mode: int, tmp_p
         Places.of({name: str(tmp_path / "named")})
     assert raised.value.exit_code == 2 and "FAIRGROUND_CACHE" in (raised.value.hint or "")
     folder.chmod(0o755)
-    assert setup.find_tool(Places.of({name: str(tmp_path / "named")}), "wrk") is not None
+    assert generators.find("wrk", Places.of({name: str(tmp_path / "named")}).tool_path) is not None
 
 
 def test_a_folder_above_that_others_can_write_to_is_refused(tmp_path: Path) -> None:

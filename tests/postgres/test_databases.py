@@ -12,13 +12,13 @@ import pytest
 
 from builders.testbed import FakeServer
 from fairground.host import Keeper
-from fairground.lab import building, databases, doctor, setup
+from fairground.lab import building, doctor
 from fairground.lab import run as runs
-from fairground.lab.databases import Databases
 from fairground.lab.events import Absent, Said, Within
 from fairground.lab.places import Places
 from fairground.model import CellSettings, LabError, Load, RunSettings, Suite, SuiteGroup
-from fairground.postgres import packages
+from fairground.postgres import databases, packages
+from fairground.postgres.databases import Databases
 
 GROUP = SuiteGroup(("a",), ("ping",), (Load(),), CellSettings())
 URL = "postgresql://127.0.0.1/x"
@@ -37,19 +37,19 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     @contextmanager
     def start(
-        keeper: object, places: object, url: object, settings: object, version: int | None, there: object
+        keeper: object, cache: object, url: object, settings: object, version: int | None, there: object
     ) -> Iterator[FakeServer]:
         said.append(f"start {version}")
         yield FakeServer(version, lambda _: None)
         said.append(f"stop {version}")
 
-    monkeypatch.setattr(setup, "database", start)
+    monkeypatch.setattr(databases, "open_database", start)
     return said
 
 
 def made(keeper: Any, *versions: int | None, url: str | None = None) -> Databases:
     """Those of a run."""
-    return Databases(keeper, Places(), url, RunSettings(), versions)
+    return Databases(keeper, Path(), url, RunSettings(), versions)
 
 
 def test_one_runs_at_a_time(told: list[str]) -> None:
@@ -80,9 +80,9 @@ def test_a_given_database_has_one_version() -> None:
     with pytest.raises(
         LabError, match="^a given database is of one version, and several are asked for: PostgreSQL 16, PostgreSQL 18$"
     ):
-        databases.check((16, None), URL)
-    databases.check((16, None), None)
-    databases.check((16,), URL)
+        databases.check_versions((16, None), URL)
+    databases.check_versions((16, None), None)
+    databases.check_versions((16,), URL)
 
 
 def test_the_labs_own_version_makes_no_cell_of_its_own() -> None:
@@ -110,10 +110,10 @@ def test_the_doctor_says_which_versions_are_here(tmp_path: Path, monkeypatch: py
     """One in the cache is ok; one that a run would bring, or that lacks its installer, is optional."""
     monkeypatch.setattr(packages, "at_hand", lambda version, _: tmp_path if version == 16 else None)
     monkeypatch.setattr(packages.platform, "machine", lambda: "x86_64")
-    here, missing = setup.postgres_checks(Places(cache=tmp_path, environ={"PATH": str(tmp_path)}))
+    here, missing = packages.checks(tmp_path, str(tmp_path))
     assert (here.state, here.sentence) == ("ok", f"PostgreSQL 16 is at {tmp_path}")
     assert (missing.state, missing.fix) == ("optional", "apt-get install -y npm")
     assert list(doctor.fixes([missing]))[-1] == ["apt-get", "install", "-y", "npm"]
     (tmp_path / "npm").touch(mode=0o755)
-    _, later = setup.postgres_checks(Places(cache=tmp_path, environ={"PATH": str(tmp_path)}))
+    _, later = packages.checks(tmp_path, str(tmp_path))
     assert (later.state, later.fix) == ("optional", None) and "the first run that names it brings it" in later.sentence
