@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fairground.inputs import audits, edges
 from fairground.inputs.variants import NAME
 from fairground.model import LoadRequest, shape
+from fairground.model.contract import header_mistake
 from fairground.model.slot import has_slot, names_of, slots_of, sources_of
 from fairground.model.source import Location, Source, location_text, names_hint, nearest
 
@@ -80,6 +81,10 @@ def _check_answer(source: Source, one: LoadRequest, around: Location) -> None:
     if not isinstance(folds, bool) or folds and kind not in SHAPES:
         hint = f"write true beside one of {', '.join(sorted(SHAPES))}, or leave it out"
         raise source.error((*here, "body", ANY_CASE), f"`{shown}.{ANY_CASE}` is out of place in", hint)
+    for header, rule in one.expect.headers.items():
+        if (wrong := header_mistake(rule)) is not None:
+            place = (*here, "headers", header)
+            raise source.error(place, f"`{location_text(place)}` {wrong} in", "docs/contracts.md has the grammar")
     for place, slot in _named_slots(source, body, here):
         if not isinstance(slot, str) or not has_slot(one, slot):
             raise no_slot(source, one, place, str(slot))
