@@ -10,6 +10,7 @@ import pytest
 import typer
 
 from fairground.cli import compare as command
+from fairground.cli import compared
 from fairground.lab import capacity, compare
 from fairground.lab.events import Said
 from fairground.lab.pages import Compared
@@ -134,6 +135,6 @@ def test_a_comparison_without_a_number_is_no_success() -> None:
     known = replace(nothing, ratio=Interval(1.02, 0.98, 1.06, 5, 0.95))
     line = ComparisonLine("tx c8", "goodput", "/s", None, None, nothing, True)
     with pytest.raises(typer.Exit) as ended:
-        command._exit(Compared("b against a", "a", "b", (line, line), ()), None)
+        compared.leave(Compared("b against a", "a", "b", (line, line), ()), None)
     assert ended.value.exit_code == 3
-    command._exit(Compared("b against a", "a", "b", (line, replace(line, difference=known)), ()), None)
+    compared.leave(Compared("b against a", "a", "b", (line, replace(line, difference=known)), ()), None)

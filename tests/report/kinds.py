@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 from fairground.model.record import RecordKind
 from fairground.report import capacity, comparison, replication, visit
+from fairground.report.comparison import Sides
 from fairground.report.run import page
 from fairground.report.site import history, site
 from fairground.report.site.site import RecordLine
@@ -45,7 +46,7 @@ def written(folder: Path) -> dict[str, Path]:
         ),
         "compare": (
             "compare/compare.html",
-            comparison.html("new against old", "old", "new", subjects.LINES, ["a note"], FOOT, HOME, FACTS),
+            comparison.html("new against old", Sides("old", "new"), subjects.LINES, ["a note"], FOOT, HOME, FACTS),
         ),
         "try": ("try/try.html", visit.html(subjects.VISIT, FACTS, FOOT, HOME)),
         "replication": (f"{run.id}/replicate-fable.html", replication.html(subjects.replicated(), "quick")),

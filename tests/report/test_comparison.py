@@ -13,7 +13,7 @@ from fairground.model.window import WindowTally
 from fairground.report import comparison
 from fairground.report.charts import effects
 from fairground.report.charts.effects import EffectRow
-from fairground.report.comparison import ComparisonLine
+from fairground.report.comparison import ComparisonLine, Sides
 from fairground.stats.rounds import decide
 from report import golden
 from report.subjects import LINES, line
@@ -47,7 +47,7 @@ def test_more_cpu_is_a_slowdown_and_more_answers_are_none() -> None:
 
 def test_page_is_escaped_and_fetches_nothing() -> None:
     """Names from outside are escaped, only the page's own script runs, every start has its dot in each picture."""
-    html = comparison.html("<b>new</b>", "old", "<i>new</i>", LINES, ["a <note>"], "Fairground 1")
+    html = comparison.html("<b>new</b>", Sides("old", "<i>new</i>"), LINES, ["a <note>"], "Fairground 1")
     assert "<b>new" not in html and "<i>new" not in html and "a &lt;note&gt;" in html
     assert runs_only_its_own_script(html) and "http" not in html.replace("http-equiv", "")
     assert html.count('h0"') + html.count("h0M") == 3 * sum(len(one.ratios) for one in LINES) + sum(
@@ -57,7 +57,7 @@ def test_page_is_escaped_and_fetches_nothing() -> None:
 
 def test_to_the_right_is_better() -> None:
     """More answers lie to the right of no change, and more CPU to the left, on one scale whose rules the page holds."""
-    html = comparison.html("new", "old", "new", LINES[:2], [], "Fairground 1")
+    html = comparison.html("new", Sides("old", "new"), LINES[:2], [], "Fairground 1")
     faster, dearer = re.findall(r'<svg class="dots forest (?:more|less)".*?</svg>', html)
     middles = [float(re.search(r'class="m" d="M([\d.]+)', one)[1]) for one in (faster, dearer)]  # type: ignore[index]
     (upright,) = {float(re.search(r'class="one" d="M([\d.]+)', one)[1]) for one in (faster, dearer)}  # type: ignore[index]
@@ -89,7 +89,7 @@ def test_the_picture_escapes_names() -> None:
 
 def test_a_comparison_without_lines_says_why() -> None:
     """What was rejected is the page's heading, and there is no picture and no table."""
-    html = comparison.html("new against old", "old", "new", (), ("`new` is rejected: 3 answers are lost",), "Fairground 1")
+    html = comparison.html("new against old", Sides("old", "new"), (), ("`new` is rejected: 3 answers are lost",), "Fairground 1")
     assert "<h1>`new` is rejected: 3 answers are lost.</h1>" in html and "<figure" not in html and "<table" not in html
 
 

@@ -13,6 +13,7 @@ from fairground.capacity.service.values import Visit
 from fairground.model import Finding, Severity, Suite, Trial, Verdict, foreign
 from fairground.report import capacity, comparison, replication, visit
 from fairground.report.boards import boards
+from fairground.report.comparison import Sides
 from fairground.report.run import crossing, page
 from fairground.report.run.headline import voids
 from fairground.report.trial import trial_page
@@ -37,7 +38,7 @@ def test_pages_are_clean(name: str) -> None:
 
 def test_comparison_is_clean() -> None:
     """Labels and notes of a comparison, on its page and in Markdown."""
-    made = comparison.html(HOSTILE, HOSTILE, HOSTILE, (), (HOSTILE,), HOSTILE)
+    made = comparison.html(HOSTILE, Sides(HOSTILE, HOSTILE), (), (HOSTILE,), HOSTILE)
     assert is_clean(made) and "<script>alert" not in made
     text = comparison.markdown(HOSTILE, HOSTILE, HOSTILE, (), (HOSTILE,))
     assert is_clean(text)

@@ -16,7 +16,7 @@ from fairground.capacity.service import address
 from fairground.capacity.service.behaviour import Encrypted
 from fairground.capacity.service.drive import CONNECTIONS
 from fairground.capacity.service.values import Visit
-from fairground.cli import say, typed
+from fairground.cli import against, say, typed
 from fairground.cli.arguments import takes
 from fairground.cli.follow import Voice, finish, record_to_resume
 from fairground.cli.options import BAD_ANSWER
@@ -48,6 +48,7 @@ OPTIONS = (
     Option("expect_status", "The status that is good, such as 401; else the answers tell.", int | None, None),
     Option("follow", "Follow one redirect on the same host.", bool, False),
     Option("mine", "Allow a URL on another machine.", bool, False, spelled="--i-own-this-host"),
+    *against.OPTIONS,
     Option("resume", "Go on with an interrupted try: its id, or `latest`.", str | None, None, metavar="RECORD"),
     Option("ca", "https: certificates that are believed in place of this machine's, in PEM.", str | None, None, metavar="FILE"),
     Option("insecure", "https: believe every certificate; the page says so.", bool, False),
@@ -61,9 +62,14 @@ def try_(_: typer.Context, given: Given) -> None:
     """Any HTTP service: how it behaves on the wire, and its load curve. It needs no contract.
 
     Examples: ./fairground try http://127.0.0.1:3000/x · ./fairground try --url http://127.0.0.1:3000/ -- ./my-server --port 3000
-    · ./fairground try https://127.0.0.1:3443/ --ca authority.pem
+    · ./fairground try https://127.0.0.1:3443/ --ca authority.pem · ./fairground try http://127.0.0.1:3000/x --against
+    http://127.0.0.1:3001/x
     """
     places = Places.of(os.environ, None, given["results"])
+    against.require_together(given)
+    if given["against"] is not None:
+        against.compare(given, places, _asked(given))
+        return
     if given["resume"] is not None:
         record = record_to_resume(places.results, given["resume"], RecordKind.TRY)
         inputs = Inputs(places, record.head.command, record=record)

@@ -10,25 +10,21 @@ from pathlib import Path
 import typer
 
 from fairground import records
-from fairground.cli import count, placed, say, typed
+from fairground.cli import against, compared, count, placed, typed
 from fairground.cli.arguments import takes
 from fairground.cli.follow import Voice, finish, record_to_resume, refuse_beside_resume
-from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
-from fairground.cli.screen import duration
 from fairground.cli.seats import seat_verb
 from fairground.inputs import numbers, options, placing
 from fairground.inputs.asked import path
 from fairground.inputs.options import Given, Option
 from fairground.lab import compare as comparing
 from fairground.lab import elsewhere, pages
-from fairground.lab.events import UnitDone
 from fairground.lab.pages import Compared
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
-from fairground.model import LabError, Load, Server, storing
+from fairground.model import LabError, Load, Server, secret
 from fairground.model.record import ComparisonAsked, RecordKind
 from fairground.report import fail_on, two_runs
-from fairground.report.fail_on import Rule
 from fairground.run import stopping
 
 OPTIONS = (
@@ -87,15 +83,18 @@ def compare(context: typer.Context, given: Given) -> None:
         refuse_beside_resume(A=a, B=b, **{"--revisions": given["revisions"], "--sql-before": given["sql_before"]})
         record = record_to_resume(places.results, given["resume"], RecordKind.COMPARISON)
         asked, inputs = record.head.asked, Inputs(places, record.head.command, given["database"], record)
+        if asked.services is not None:
+            against.measure(inputs, against.restore(asked), given, rule)
+            return
         elsewhere.same(record.folder.name, asked.settings.place, placed.placed_roles(given))
         shown, folder = _measured(inputs, asked, given)
     elif a is not None and b is not None and not comparing.is_stack(known, a) and not comparing.is_stack(known, b):
-        shown = _of_runs(places, a, b)
+        shown = _of_records(places, a, b)
     else:
         inputs = Inputs(places, typed.command(), given["database"])
         shown, folder = _measured(inputs, _asked(places, given, known), given)
-    _say(shown, folder, given["markdown"], given["as_json"])
-    _exit(shown, rule)
+    compared.show(shown, folder, given["markdown"], given["as_json"])
+    compared.leave(shown, rule)
 
 
 def _asked(places: Places, given: Given, known: Sequence[Server]) -> ComparisonAsked:
@@ -135,52 +134,24 @@ def _measured(inputs: Inputs, asked: ComparisonAsked, given: Given) -> tuple[Com
     placed.not_the_server(asked.settings.place, "compare")
     elsewhere.check_load(asked.load, asked.settings.place)
     with placed.hosts_of(given, asked.settings.place) as there:
-        voice = Voice(given["quiet"], again="compare --resume RUN", tell=_tell)
+        voice = Voice(given["quiet"], again="compare --resume RUN", tell=compared.tell)
         record = finish(lambda sink: comparing.compare_stacks(replace(inputs, elsewhere=there), asked, sink), voice)
     pages.write(record)
     return pages.comparison_of(record), record.folder
 
 
-def _tell(event: UnitDone) -> None:
-    """One line for each round."""
-    found = pages.decision_of(event.record)
-    words = "" if found.half_width is None else f", ± {found.half_width:.1%}"
-    left = duration(event.left_s or 0.0)
-    say.note(f"round {len(event.record.entries)}: {found.pairs} pairs{words}, at most {left} left")
+def _of_records(places: Places, a: str, b: str) -> Compared:
+    """Say what two runs show, or tries of a service: of those there may be several on each side."""
+    for text in (a, b):
+        if "://" in text:
+            raise LabError(f"`{secret.redact(text)}` is a URL, and no stack or record", "./fairground try URL_A --against URL_B")
+    if any(records.is_kind(places.results, part, RecordKind.TRY) for text in (a, b) for part in text.split(",")):
+        return pages.tries_of(*([records.load(records.find(places.results, part, RecordKind.TRY)) for part in text.split(",")]
+                                for text in (a, b)))  # fmt: skip
+    return _of_runs(places, a, b)
 
 
 def _of_runs(places: Places, a: str, b: str) -> Compared:
     one, other = (records.load_run(records.find_run(places.results, text)) for text in (a, b))
     lines, notes = two_runs.compare_runs(one, other)
     return Compared(f"{other.id} against {one.id}", one.id, other.id, lines, notes)
-
-
-def _say(found: Compared, folder: Path | None, markdown: Path | None, as_json: bool) -> None:
-    if markdown is not None:
-        with storing(markdown):
-            markdown.write_text(found.markdown, encoding="utf-8")
-    if as_json:
-        say.document(found.document | {"folder": str(folder) if folder else None})
-        return
-    for line in found.sentences:
-        say.line(line)
-    if folder is not None:
-        say.line(f"page  {folder / 'compare.html'}")
-
-
-def _exit(found: Compared, rule: Rule | None) -> None:
-    """Exit code 1 where an arm is rejected or the rule is broken; 3 without any number, or one to hold the rule against."""
-    if found.rejected is not None:
-        raise typer.Exit(BAD_ANSWER)
-    if rule is None:
-        if not found.is_measured:
-            raise typer.Exit(NOTHING_MEASURED)
-        return
-    if not fail_on.is_measured(found.lines, rule):
-        say.note(f"nothing was measured that {rule.text} could be held against")
-        raise typer.Exit(NOTHING_MEASURED)
-    sentences = fail_on.broken_rules(found.lines, rule)
-    for sentence in sentences:
-        say.note(f"failed: {sentence}")
-    if sentences:
-        raise typer.Exit(BAD_ANSWER)

@@ -229,7 +229,8 @@ class _Shown:
         match event:
             case RecordOpened(record):
                 self._folder, asked = record.folder, record.head.asked
-                if isinstance(asked, ComparisonAsked | CapacityAsked) and not self._voice.quiet:
+                of_services = isinstance(asked, ComparisonAsked) and asked.services is not None
+                if isinstance(asked, ComparisonAsked | CapacityAsked) and not of_services and not self._voice.quiet:
                     tell_seats([asked.settings])
                 self._go_on(f"{verb}, part {len(record.entries) + 1}")
             case Going(what, left_s):

@@ -5,22 +5,23 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from fairground import records
 from fairground.capacity.cells import capacities_of
+from fairground.capacity.service.parts import ServicePart
 from fairground.lab import service
 from fairground.lab.events import Reported
 from fairground.model import SCHEMA_VERSION, LabError, Machine, Run
 from fairground.model.count import CountAsked, CountedStart
 from fairground.model.pair import Round
-from fairground.model.record import ComparisonAsked, Record, RecordKind
+from fairground.model.record import ComparisonAsked, Record, RecordKind, TryAsked
 from fairground.records import journal
-from fairground.report import capacity, comparison, counts, experiment, visit
-from fairground.report.comparison import ComparisonLine
+from fairground.report import capacity, comparison, counts, experiment, two_tries, visit
+from fairground.report.comparison import ComparisonLine, Sides
 from fairground.report.counts import CountReport
 from fairground.report.run import page as texts
 from fairground.report.run import why
@@ -29,6 +30,7 @@ from fairground.report.trial import trial_page
 from fairground.stats import rounds
 from fairground.stats.rounds import ArmModes
 
+SIDES = ("A", "B")
 RUN_PAGE = records.SHAPES[RecordKind.RUN].page
 
 
@@ -43,6 +45,13 @@ class Compared:
     notes: tuple[str, ...]
     rejected: str | None = None
     modes: ArmModes | None = None
+    called: tuple[str, str] | None = None
+    """What sentences call A and B, where that is not what they are."""
+
+    @property
+    def sides(self) -> Sides:
+        """Both sides, and what sentences call them."""
+        return Sides(self.a, self.b, self.called)
 
     @property
     def is_measured(self) -> bool:
@@ -53,7 +62,7 @@ class Compared:
     def sentences(self) -> list[str]:
         """The sentences of the comparison, most important first."""
         first = [] if self.rejected is None else [self.rejected]
-        return [*first, *(comparison.sentence(line, self.a, self.b) for line in self.lines), *self.notes]
+        return [*first, *(comparison.sentence(line, *self.sides.names) for line in self.lines), *self.notes]
 
     @property
     def markdown(self) -> str:
@@ -80,7 +89,20 @@ def comparison_of(record: Record[ComparisonAsked, Round]) -> Compared:
     notes = caveats.of_rounds(asked, decision, took_s, record.head.machine.awake, sorted(os.sched_getaffinity(0)))
     notes = (*notes, *caveats.of_errors(made))
     lines = comparison.lines(_subject(asked), made, decision, asked.margin)
-    return Compared(title, asked.label_a, asked.label_b, lines, notes, modes=decision.modes)
+    called = None if asked.services is None else SIDES
+    return Compared(title, asked.label_a, asked.label_b, lines, notes, modes=decision.modes, called=called)
+
+
+def tries_of(a: Sequence[Record[TryAsked, ServicePart]], b: Sequence[Record[TryAsked, ServicePart]]) -> Compared:
+    """Say what tries of B show beside those of A. LabError where one is meant twice."""
+    names = [one.id for one in (*a, *b)]
+    if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+        raise LabError(f"`{twice[0]}` is named twice", "name different tries; ./fairground list runs shows them")
+    lines, notes = two_tries.compare_tries(*([service.service_of(one) for one in some] for some in (a, b)))
+    if len({one.head.machine.hostname_hash for one in (*a, *b)}) > 1:
+        notes = (*notes, "the tries are of different machines")
+    one, other = (", ".join(f"{part.id} ({part.head.asked.url})" for part in some) for some in (a, b))
+    return Compared(f"{other} against {one}", one, other, lines, notes, called=SIDES)
 
 
 def _subject(asked: ComparisonAsked) -> str:
@@ -147,7 +169,7 @@ def render(record: Record[Any, Any], home: str | None = None) -> Rendered:
 def _comparison(record: Record[Any, Any], home: str | None) -> Rendered:
     found, foot = comparison_of(record), _foot(record)
     notes = found.notes if found.rejected is None else (found.rejected,)
-    page = comparison.html(found.title, found.a, found.b, found.lines, notes, foot, home, _facts(record))
+    page = comparison.html(found.title, found.sides, found.lines, notes, foot, home, _facts(record))
     document = _whole(record, found.document | {"lab": record.head.versions["fairground"]})
     says = next(iter(found.sentences), found.title)
     return Rendered(says, (("compare.md", found.markdown), ("compare.json", document), ("compare.html", page)))
@@ -221,10 +243,15 @@ def _facts(record: Record[Any, Any]) -> tuple[str, ...]:
     """Say when and on what a capacity or a comparison was measured."""
     machine, settings = record.head.machine, record.head.asked.settings
     workers, path = settings.workers, record.head.asked.topology
-    return (
+    here = (
         texts.minute(record.head.started_unix_s),
         machine.cpu_model or "unknown CPU",
         f"{seats.machine(machine.cores, [settings])}{', kept from idling' if machine.awake else ''}",
+    )
+    if getattr(record.head.asked, "services", None) is not None:
+        return here
+    return (
+        *here,
         f"PostgreSQL {record.head.versions.get('PostgreSQL', 'unknown')}, {settings.durability} durability",
         f"{workers} worker{'s' if workers > 1 else ''}, pool of {settings.pool_size}",
         *([] if path.id == "direct" else [f"path {path.id}"]),

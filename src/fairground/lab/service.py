@@ -106,12 +106,10 @@ def measure_parts(subject: Subject, done: Sequence[ServicePart]) -> Iterator[Ahe
     if command is None:
         yield from _parts(subject, None, done)
         return
-    words, environ = without_settings(command, subject.environ)
-    with open(os.open(subject.folder / "server.log", os.O_CREAT | os.O_APPEND | os.O_WRONLY, PRIVATE), "ab") as stream:
-        keeper = subject.bench.keeper
-        child = keeper.spawn(words, role="server", env=environ, cwd=Path.cwd(), streams=Streams.into(stream))
+    child = start(subject.bench, command, subject.environ, subject.folder / "server.log")
+    words, _ = without_settings(command, subject.environ)
     try:
-        there, said = _await_ready(child, words[0], request), set[str]()
+        there, said = await_ready(child, words[0], request), set[str]()
         fault = there if isinstance(there, Finding) else None
         if not isinstance(there, Finding):
             try:
@@ -121,14 +119,21 @@ def measure_parts(subject: Subject, done: Sequence[ServicePart]) -> Iterator[Ahe
             except MachineError:
                 raise
             except LabError as error:
-                fault = _ended(child, words[0]) or _silent(error)
+                fault = ended_of(child, words[0]) or _silent(error)
                 if fault is None:
                     raise
-            fault = fault or _ended(child, words[0])
+            fault = fault or ended_of(child, words[0])
         if fault is not None and fault.id not in said:
             yield ServicePart(Unit.SERVICE, findings=(fault,))
     finally:
         child.stop()
+
+
+def start(bench: Bench, command: Sequence[str], environ: Mapping[str, str], log: Path) -> Child:
+    """Start a service by its command; what it writes is added to `log`."""
+    words, settings = without_settings(command, environ)
+    with open(os.open(log, os.O_CREAT | os.O_APPEND | os.O_WRONLY, PRIVATE), "ab") as stream:
+        return bench.keeper.spawn(words, role="server", env=settings, cwd=Path.cwd(), streams=Streams.into(stream))
 
 
 def answering_address(request: Asked) -> Asked | None:
@@ -149,7 +154,7 @@ def without_settings(command: Sequence[str], environ: Mapping[str, str]) -> tupl
 
 def _parts(subject: Subject, child: Child | None, done: Sequence[ServicePart]) -> Iterator[Ahead | ServicePart]:
     asked, request = subject.asked, subject.request
-    metered, server = _metered(child, request)
+    process, server = process_of(child, request)
     seen = parts.checks(done)
     if seen is None:
         seen = ServiceChecks.of(behaviour.examine(request), server)
@@ -157,7 +162,7 @@ def _parts(subject: Subject, child: Child | None, done: Sequence[ServicePart]) -
     if asked.load and seen.good:
         workload = drive.workload(request, seen.conduct)
         cell = Cell("the service", workload.id, Topology(), Load(), CellSettings())
-        arm = ServiceArm("the service", cell, workload, 1, request.host, request.port, metered, request.tls)
+        arm = ServiceArm("the service", cell, workload, 1, request.host, request.port, process, request.tls)
         kept, size = objective.parse(asked.objective), seen.conduct.body_bytes
         effort = drive.ServiceEffort(kept, asked.seconds, asked.timeout_ms, asked.threads, size, machine.most_connections())
         with ArmSession(subject.bench, [arm], subject.folder) as session:
@@ -176,11 +181,11 @@ def _wrong(ended: Ended) -> Iterator[ServicePart]:
         raise LabError(ended.void, "the log of the load engine is in the folder of the last load", exit_code=3)
 
 
-def _await_ready(child: Child, name: str, request: Asked) -> Asked | Finding:
+def await_ready(child: Child, name: str, request: Asked) -> Asked | Finding:
     """Wait until the service listens on an address of its name, and ask there; or why it does not."""
     deadline = time.monotonic() + READY_S
     while (there := answering_address(request)) is None:
-        if (ended := _ended(child, name)) is not None:
+        if (ended := ended_of(child, name)) is not None:
             return ended
         if time.monotonic() > deadline:
             sentence = f"`{name}` does not listen on port {request.port} after {READY_S:.0f} s"
@@ -189,7 +194,7 @@ def _await_ready(child: Child, name: str, request: Asked) -> Asked | Finding:
     return there
 
 
-def _ended(child: Child, name: str) -> Finding | None:
+def ended_of(child: Child, name: str) -> Finding | None:
     """Report that the service ended by itself; None while it runs."""
     code = child.exit_code()
     if code is None:
@@ -202,7 +207,7 @@ def _silent(error: LabError) -> Finding | None:
     return Finding("no-answers", Severity.REJECT, error.message) if isinstance(error, behaviour.NoAnswer) else None
 
 
-def _metered(child: Child | None, request: Asked) -> tuple[Child | Resident | None, str | None]:
+def process_of(child: Child | None, request: Asked) -> tuple[Child | Resident | None, str | None]:
     """Choose the process whose CPU is read, and name it in words; both None where there is none.
 
     It is the process that was started or, on this machine, the one that listens.

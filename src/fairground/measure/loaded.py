@@ -258,8 +258,9 @@ class Loaded:
             folder, cores = self.folder / "turns", self.arm.cell.settings.cores_of("generator")
             folder.mkdir(parents=True, exist_ok=True)
             process = running.start_engine(self.bench.keeper, self.bench.engine, folder, self.bench.elsewhere, cores)
+            session = engine.EngineSession(process, engine_plan.by_tls(plan, self.tls))
             self.turns = TurnTaking(
-                engine.EngineSession(process, plan), self.arm.label, self.watch, self.seen, load.timeout_ms / 1000,
+                session, self.arm.label, self.watch, self.seen, load.timeout_ms / 1000,
                 lambda: self.failed, self._notice_gone,
             )  # fmt: skip
         self.seen.meters["generator"] = self.turns.meter  # a whole window since then had a generator of its own

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from fairground.judge import answers
-from fairground.measure.arm import ArmWindow, Ended, StackArm
+from fairground.measure.arm import Arm, ArmWindow, Ended, StackArm
 from fairground.measure.bench import Bench
 from fairground.measure.schedule import TURN_S, InTurns
 from fairground.measure.session import ArmSession
@@ -49,13 +49,18 @@ def one_round(bench: Bench, sides: tuple[Side, Side], effort: RoundsEffort, fold
 
     What an arm does wrong is among its findings; the pairs until then are kept.
     """
+    return round_of(bench, tuple(_arm(side, effort, number) for side in sides), effort, folder, number)
+
+
+def round_of(bench: Bench, arms: Sequence[Arm], effort: RoundsEffort, folder: Path, number: int) -> Round:
+    """Load two arms in turns, as in `one_round`, whatever kind they are of."""
     began = time.monotonic()
-    order = sides if number % 2 else sides[::-1]
-    labels = (sides[0].label, sides[1].label)
+    order = arms if number % 2 else arms[::-1]
+    labels = (arms[0].label, arms[1].label)
     settled = partial(answers.has_settled, rules=bench.thresholds.rules)
     schedule = InTurns(labels, effort.load, effort.pairs, settled, effort.turn_s, first=number)
     pairs: list[WindowPair] = []
-    with ArmSession(bench, [_arm(side, effort, number) for side in order], folder) as session:
+    with ArmSession(bench, order, folder) as session:
         windows: dict[int, dict[str, ArmWindow]] = {}
         for window in session.play(schedule):
             both = windows.setdefault(window.number, {})

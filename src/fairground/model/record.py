@@ -83,51 +83,6 @@ class Record(Generic[Asked, Entry]):
 
 
 @dataclass(frozen=True)
-class ComparisonAsked:
-    """Two arms by label, of the stacks `stack_a` and `stack_b`; `revisions` are of git, or None. Shares, not percent.
-
-    What `settings` say of `sql_before` is for B alone.
-    """
-
-    label_a: str
-    label_b: str
-    stack_a: str
-    stack_b: str
-    revisions: tuple[str, str] | None
-    workload: str
-    load: Load
-    settings: CellSettings
-    seed: int
-    budget_s: float
-    width: float
-    """The half-width of the interval that is enough."""
-    pairs: int
-    """Pairs of windows for each start of the servers."""
-    margin: float
-    """Within ± this share the arms are equivalent."""
-    turn_s: float
-    planted: float = 0.0
-    """The slowdown of B on purpose, as a share of its CPU."""
-    topology: Topology = Topology()
-    """The path of both arms."""
-
-
-@dataclass(frozen=True)
-class CapacityAsked:
-    """Cells (stack, workload) in their order, and what each is asked. `budget_s` is of one cell."""
-
-    cells: tuple[tuple[str, str], ...]
-    objective: str
-    budget_s: float
-    width: float
-    """How narrow the bracket should be: upper over lower bound, less 1."""
-    load: Load
-    settings: CellSettings
-    seed: int
-    topology: Topology = Topology()
-
-
-@dataclass(frozen=True)
 class TryAsked:
     """A request to any service. Of a record it has no secrets: a header's value is None, and elsewhere `(hidden)` stands.
 
@@ -169,6 +124,60 @@ class TryAsked:
             body=None if self.body is None else secret.redact(self.body),
             command=None if self.command is None else tuple(secret.redact_words(self.command)),
         )
+
+
+@dataclass(frozen=True)
+class ComparisonAsked:
+    """Two arms by label, of the stacks `stack_a` and `stack_b`; `revisions` are of git, or None. Shares, not percent.
+
+    What `settings` say of `sql_before` is for B alone. Of two services the stacks are their URLs.
+    """
+
+    label_a: str
+    label_b: str
+    stack_a: str
+    stack_b: str
+    revisions: tuple[str, str] | None
+    workload: str
+    load: Load
+    settings: CellSettings
+    seed: int
+    budget_s: float
+    width: float
+    """The half-width of the interval that is enough."""
+    pairs: int
+    """Pairs of windows for each start of the servers."""
+    margin: float
+    """Within ± this share the arms are equivalent."""
+    turn_s: float
+    planted: float = 0.0
+    """The slowdown of B on purpose, as a share of its CPU."""
+    topology: Topology = Topology()
+    """The path of both arms."""
+    services: tuple[TryAsked, TryAsked] | None = None
+    """The requests to two services that are compared in place of stacks."""
+
+    def without_secrets(self) -> ComparisonAsked:
+        """Make of it what a record keeps."""
+        if self.services is None:
+            return self
+        a, b = (one.without_secrets() for one in self.services)
+        return replace(self, services=(a, b))
+
+
+@dataclass(frozen=True)
+class CapacityAsked:
+    """Cells (stack, workload) in their order, and what each is asked. `budget_s` is of one cell."""
+
+    cells: tuple[tuple[str, str], ...]
+    objective: str
+    budget_s: float
+    width: float
+    """How narrow the bracket should be: upper over lower bound, less 1."""
+    load: Load
+    settings: CellSettings
+    seed: int
+    topology: Topology = Topology()
 
 
 @dataclass(frozen=True)

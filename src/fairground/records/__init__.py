@@ -5,7 +5,7 @@ of its own, and `listing` finds records in a folder of results.
 """
 
 from fairground.records.journal import scrub_folder
-from fairground.records.listing import Damaged, find, find_run, list_all, list_records, of_kind, size
+from fairground.records.listing import Damaged, find, find_run, is_kind, list_all, list_records, of_kind, size
 from fairground.records.runs import (
     ATTEMPTS,
     append_limit,
@@ -45,6 +45,7 @@ __all__ = [
     "end_run",
     "find",
     "find_run",
+    "is_kind",
     "json_schema",
     "kind_of",
     "left_of",

@@ -45,6 +45,14 @@ def _kind_of(results: Path, id: str) -> str | None:
     return next((str(found[0]) for folder, found in _heads(results) if folder.name == id and isinstance(found, tuple)), None)
 
 
+def is_kind(results: Path, text: str, kind: RecordKind) -> bool:
+    """True if the only record that `text` can mean is of this kind."""
+    try:
+        return store.kind_of(find(results, text)) is kind
+    except LabError:
+        return False
+
+
 def find_run(results: Path, text: str) -> Path:
     """The folder of a run, as `find` finds it."""
     return find(results, text, RecordKind.RUN)

@@ -21,7 +21,7 @@ from typing import Any
 from fairground.judge import thresholds
 from fairground.model import SCHEMA_VERSION, LabError, Plan, secret
 from fairground.model.changes import changes
-from fairground.model.record import Head, Record, RecordEnd, RecordKind, TryAsked
+from fairground.model.record import ComparisonAsked, Head, Record, RecordEnd, RecordKind, TryAsked
 from fairground.records import journal, shapes
 from fairground.records.shapes import END, ENTRIES, HEAD, MEND, SHAPES
 
@@ -81,7 +81,7 @@ def read_head(folder: Path) -> Head[Any]:
     asked = head.asked  # another version of the lab, or another person, may have left a secret in the command
     if isinstance(asked, Plan):
         asked = replace(asked, command=secret.redact_command(asked.command))
-    if isinstance(asked, TryAsked):
+    if isinstance(asked, TryAsked | ComparisonAsked):
         asked = asked.without_secrets()
     return replace(head, id=folder.name, command=secret.redact_command(head.command), asked=asked)
 

@@ -21,8 +21,24 @@ from fairground.stats.rounds import JUDGED_ROUNDS, Decision
 UNITS = (("second", 1, 90), ("minute", 60, 90), ("hour", 3600, 48))
 """Units of rough times: their seconds, and how many of them are said before the next one is taken."""
 
+LARGE = 1.5
+"""A ratio from which on, up or down, it is told as a multiple: percent of large changes are hard to read."""
 Change = tuple[float, float, float]
 """Middle and limits of a ratio, less 1."""
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Both sides of a comparison. `called`: what sentences call them, where that is something else."""
+
+    a: str
+    b: str
+    called: tuple[str, str] | None = None
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The names of A and B in sentences."""
+        return self.called or (self.a, self.b)
 
 
 @dataclass(frozen=True)
@@ -122,9 +138,12 @@ def mean(values: Sequence[float | None]) -> float | None:
 def sentence(line: ComparisonLine, a: str, b: str) -> str:
     """Say how B compares with A in one quantity."""
     change, found = line.change, line.difference
+    if change is None and line.a and line.b:
+        once = "from one measurement each, so without an interval"
+        return f"{line.cell}: {b} has {line.b / line.a:.3g} times the {line.quantity} of {a}, {once}"
     if change is None:
         return f"{line.cell}: too little was measured to compare {line.quantity}"
-    amount = f"{signed_percent(change[0])} {line.quantity} {_limits(change)}"
+    amount = _times(line, change, a) or f"{signed_percent(change[0])} {line.quantity} {_limits(change)}"
     match found.word:
         case DifferenceWord.EQUIVALENT:
             return f"{line.cell}: {b} and {a} are equivalent within ± {_margin(line.margin)}: {amount}"
@@ -135,6 +154,14 @@ def sentence(line: ComparisonLine, a: str, b: str) -> str:
             better = "faster" if line.more_is_better else "cheaper"
             worse = "slower" if line.more_is_better else "more expensive"
             return f"{line.cell}: {b} is {better if found.word is DifferenceWord.FASTER else worse} than {a}: {amount}"
+
+
+def _times(line: ComparisonLine, change: Change, a: str) -> str | None:
+    """A large change as a multiple, such as `1.9 times the goodput of A (1.7 to 2.1, 95 % CI)`; None where it is small."""
+    middle, low, high = (1 + one for one in change)
+    if 1 / LARGE < middle < LARGE:
+        return None
+    return f"{middle:.3g} times the {line.quantity} of {a} ({low:.3g} to {high:.3g}, 95 % CI)"
 
 
 def _needs(need: RoundsNeed) -> str:
@@ -169,8 +196,7 @@ def markdown(title: str, a: str, b: str, lines: Sequence[ComparisonLine], notes:
 
 def html(
     title: str,
-    a: str,
-    b: str,
+    sides: Sides,
     lines: Sequence[ComparisonLine],
     notes: Sequence[str],
     foot: str,
@@ -183,11 +209,11 @@ def html(
     return page.frame_page(
         "comparison.html",
         f"comparison · {title}",
-        [sentence(line, a, b) for line in lines] or [*notes[:1], title][:1],
+        [sentence(line, *sides.names) for line in lines] or [*notes[:1], title][:1],
         facts=facts,
         pictures=[(width, draw_effects(effects, width)) for width in WIDTHS_PX] if lines else [],
-        a=a,
-        b=b,
+        a=sides.a,
+        b=sides.b,
         lines=lines,
         notes=notes,
         foot=foot,

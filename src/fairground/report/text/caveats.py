@@ -8,12 +8,14 @@ from collections.abc import Iterator, Sequence
 from fairground.model import CellSettings, Severity, foreign
 from fairground.model.contract import SqlFile
 from fairground.model.pair import Round
-from fairground.model.record import ComparisonAsked
+from fairground.model.record import ComparisonAsked, TryAsked
 from fairground.report.text import words
 from fairground.stats.rounds import JUDGED_ROUNDS, ArmModes, Decision
 
 WITHOUT_COMMENTS = re.compile(r"--[^\n]*")
 SHOWN_CHARACTERS = 200
+TOLD = ("errors", "conduct")
+"""Warnings of an arm that are told beside the numbers."""
 WIDE = 0.02
 """A half-width from which on it is said what would narrow the interval."""
 
@@ -25,7 +27,8 @@ def of_rounds(asked: ComparisonAsked, decision: Decision, seconds: float, awake:
 
 def _of_rounds(asked: ComparisonAsked, decision: Decision, seconds: float, awake: bool, cores: Sequence[int]) -> Iterator[str]:
     took = words.seconds(seconds)
-    yield f"{decision.pairs} pairs of windows, in turns, over {decision.rounds} starts of both servers, in {took}"
+    both = "both servers" if asked.services is None else _both(asked.services)
+    yield f"{decision.pairs} pairs of windows, in turns, over {decision.rounds} starts of {both}, in {took}"
     for label, share in zip((asked.label_a, asked.label_b), decision.failed, strict=True):
         if share:
             yield f"`{label}` gave no good answer to {share:.2%} of its requests, and only good ones count"
@@ -43,8 +46,17 @@ def _of_rounds(asked: ComparisonAsked, decision: Decision, seconds: float, awake
         yield f"pinned to cores: {', '.join(f'{role} {_cores(some)}' for role, some in asked.settings.pin)}"
     if decision.rounds < JUDGED_ROUNDS:
         yield f"fewer than {JUDGED_ROUNDS} starts: nothing is called; give it a larger --budget"
-    else:
+    elif asked.services is None:
         yield from _narrower(decision.half_width, asked.settings, cores)
+
+
+def _both(services: tuple[TryAsked, TryAsked]) -> str:
+    """Name what was started anew for each start of a comparison of services: a service that runs is not."""
+    ran = [label for label, one in zip("AB", services, strict=True) if one.command is None]
+    if not ran:
+        return "both services"
+    they = "the services themselves ran on" if len(ran) == 2 else f"{ran[0]} itself ran on"
+    return f"the load ({they}, so what differs from start to start of a service is not in the interval)"
 
 
 def sql_before(file: SqlFile) -> str:
@@ -58,7 +70,7 @@ def of_errors(rounds: Sequence[Round]) -> tuple[str, ...]:
     for one in rounds:
         for label, findings in one.findings.items():
             for finding in findings:
-                if finding.id == "errors" and finding.severity is Severity.WARN:
+                if finding.id in TOLD and finding.severity is Severity.WARN:
                     found.setdefault(label, f"`{label}`, start {one.number}: {finding.sentence}")
     return tuple(found.values())
 

@@ -1,0 +1,96 @@
+"""`try --against`: two services, held against each other by the same request."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+from fairground.capacity.service import address
+from fairground.cli import compared, say, typed
+from fairground.cli.follow import Voice, finish
+from fairground.inputs import numbers
+from fairground.inputs.options import Given, Option
+from fairground.lab import against, pages
+from fairground.lab.places import Places
+from fairground.lab.preparation import Inputs
+from fairground.model import LabError, Load, secret
+from fairground.model.record import ComparisonAsked, TryAsked
+from fairground.report import fail_on
+
+BUDGET, CONNECTIONS = "1m", 100
+OPTIONS = (
+    Option("against", "Take turns with the same request to this URL: whether it differs, and by how much.", str | None, None,
+           metavar="URL"),
+    Option("against_command", "What starts the service at that URL, as one word.", str | None, None, metavar="COMMAND"),
+    Option("connections", f"With --against: connections at once (default: {CONNECTIONS}).", int | None, None),
+    Option("budget", f"With --against: most time to spend (default: {BUDGET}).", str | None, None),
+    Option("fail_on", "With --against: exit with 1 when B's whole interval is worse by more, as slower:5%.", str | None, None,
+           metavar="RULE"),
+    Option("markdown", "With --against: write the summary for a pull request to this file.", Path | None, None),
+)  # fmt: skip
+
+
+def require_together(given: Given) -> None:
+    """LabError for an option of `--against` without it, or one that says nothing beside it."""
+    if given["against"] is None:
+        for option in OPTIONS[1:]:
+            if given[option.name] is not None:
+                raise LabError(f"`{option.spelling}` goes with `--against`", "./fairground try URL --against URL_B")
+        return
+    for name in ("resume", "no_load"):
+        if given[name]:
+            raise LabError(f"`--{name.replace('_', '-')}` cannot be combined with `--against`", "leave it out")
+
+
+def compare(given: Given, places: Places, a: TryAsked) -> None:
+    """Hold the service B against A, show what that found, and exit as `compare` does."""
+    rule = None if given["fail_on"] is None else fail_on.parse(given["fail_on"])
+    command = None if given["against_command"] is None else tuple(shlex.split(given["against_command"]))
+    b = replace(a, url=_url_of(given["against"], a), command=command)
+    connections = CONNECTIONS if given["connections"] is None else numbers.positive("--connections", given["connections"])
+    budget_s = numbers.seconds("--budget", given["budget"] or BUDGET)
+    load = Load(
+        connections,
+        window_s=1.0,
+        warmup_min_s=2.0,
+        warmup_max_s=15.0,
+        timeout_ms=a.timeout_ms,
+        threads=min(a.threads, connections),
+    )
+    asked = against.comparison_asked(a, b, load, budget_s)
+    measure(Inputs(places, typed.command()), asked, given, rule)
+
+
+def measure(inputs: Inputs, asked: ComparisonAsked, given: Given, rule: fail_on.Rule | None) -> None:
+    """Carry a comparison of services out, or go on with one, under lines of progress."""
+    assert asked.services is not None
+    a, b = (address.request(one, inputs.places.environ) for one in asked.services)
+    voice = Voice(given["quiet"], again="compare --resume RUN", tell=compared.tell)
+    record = finish(lambda sink: against.compare_services(inputs, asked, (a, b), sink), voice)
+    pages.write(record)
+    found = pages.comparison_of(record)
+    compared.show(found, record.folder, given["markdown"], given["as_json"])
+    compared.leave(found, rule)
+
+
+def restore(asked: ComparisonAsked) -> ComparisonAsked:
+    """Take from a record what it goes on with. LabError where it held a secret, which was not kept."""
+    assert asked.services is not None
+    nothing = TryAsked("", "GET", (), None, "", 1, 1, True, False, None)
+    try:
+        a, b = (address.restore(one, nothing) for one in asked.services)
+    except LabError as error:
+        raise LabError(error.message, "begin anew: ./fairground try URL --against URL_B") from None
+    return replace(asked, services=(a, b))
+
+
+def _url_of(text: str, a: TryAsked) -> str:
+    """The URL of B. One without a path is asked what A is asked."""
+    url = text if "://" in text else address.guess_url(text, urlsplit(a.url).scheme) or text
+    other, own = urlsplit(url), urlsplit(a.url)
+    if other.path in ("", "/") and not other.query and (own.path, own.query) != (other.path, ""):
+        url = urlunsplit((other.scheme, other.netloc, own.path, own.query, ""))
+        say.note(f"B is asked what A is asked: {secret.redact(url)}")
+    return url

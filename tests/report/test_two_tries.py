@@ -1,0 +1,70 @@
+"""Tries that are held against each other: what one each says, what several say, and what is never called."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fairground.capacity.service.values import Closed, Visit
+from fairground.model import LabError
+from fairground.report import comparison, two_tries
+from fairground.report.comparison import ComparisonLine
+from fairground.stats.differences import DifferenceWord
+
+LOOP = Closed(10, 1000.0, None, None, 10_000, 0, 100.0, None, None)
+EMPTY = Visit("http://127.0.0.1:3000/x", "GET", "p99<50ms", None, None, None)
+
+
+def tried(goodput_per_s: float, **fields: object) -> Visit:
+    """A try whose one closed loop gave so much."""
+    return replace(EMPTY, closed=(replace(LOOP, goodput_per_s=goodput_per_s, **fields),))  # type: ignore[arg-type]
+
+
+def line(a: list[Visit], b: list[Visit], quantity: str = "goodput") -> ComparisonLine:
+    """What two sides say of one quantity."""
+    return next(one for one in two_tries.compare_tries(a, b)[0] if one.quantity == quantity)
+
+
+def test_several_tries_have_an_interval() -> None:
+    """Twice as many answers are told as a multiple with its interval."""
+    found = line([tried(1000), tried(1010), tried(990)], [tried(2000), tried(2030), tried(1970)])
+    assert found.difference.word is DifferenceWord.FASTER
+    said = comparison.sentence(found, "A", "B")
+    assert said.startswith("10 connections: B is faster than A: 2 times the goodput of A (1.9") and said.endswith("95 % CI)")
+
+
+def test_one_try_each_has_a_ratio_and_no_interval() -> None:
+    """Nothing is called, and what would tell is named."""
+    found, notes = two_tries.compare_tries([tried(1000)], [tried(1900)])
+    assert found[0].change is None
+    said = comparison.sentence(found[0], "A", "B")
+    assert said == "10 connections: B has 1.9 times the goodput of A, from one measurement each, so without an interval"
+    assert any("--against" in one for one in notes) and any("compare A1,A2,A3 B1,B2,B3" in one for one in notes)
+
+
+def test_two_tries_of_a_side_call_nothing() -> None:
+    """Two values can agree by chance."""
+    assert line([tried(1000), tried(1000)], [tried(1900), tried(1901)]).difference.word is DifferenceWord.INCONCLUSIVE
+
+
+def test_dearer_is_worse() -> None:
+    """More CPU for an answer is more expensive; so little that the clock's steps would be compared is left out."""
+    a, b = ([tried(1000, server_us_per_answer=us + step) for step in (-1, 0, 1)] for us in (100.0, 120.0))
+    assert line(a, b, "server CPU").difference.word is DifferenceWord.SLOWER
+    little = [replace(one, closed=tuple(replace(loop, due=100) for loop in one.closed)) for one in b]
+    assert {one.quantity for one in two_tries.compare_tries(a, little)[0]} == {"goodput"}
+
+
+def test_what_the_machine_spoiled_is_left_out() -> None:
+    """Without a sound load in common there is nothing to compare."""
+    with pytest.raises(LabError, match="no load in common"):
+        two_tries.compare_tries([tried(1000, void="stolen")], [tried(1000)])
+    with pytest.raises(LabError, match="no load in common"):
+        two_tries.compare_tries([EMPTY], [EMPTY])
+
+
+def test_other_requests_are_said() -> None:
+    """A ratio of different paths is no effect of a change."""
+    other = replace(tried(1000), url="http://127.0.0.1:3000/y")
+    assert any("different requests" in one for one in two_tries.compare_tries([tried(1000)], [other])[1])
