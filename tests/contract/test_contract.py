@@ -272,14 +272,16 @@ def test_a_case_is_tried_with_one_row(healthy: tuple[Server, Database]) -> None:
     expect = replace(step.expect, holds="SELECT :person = '7'")
     steps = tuple(replace(step, request=replace(step.request, target="/{places.path}"), expect=expect) for _ in range(2))
     cases = [replace(BY_ID["ping"], steps=steps), replace(BY_ID["users"], id="refused", steps=steps)]
-    report = contract.run(cases, address=("127.0.0.1", server.port), contract=SEEDS, probe=probe, rows=rows)
+    report = contract.run(cases, address=("127.0.0.1", server.port), contract=SEEDS, probe=probe, terms=contract.Terms(rows=rows))
     assert report.passed and asked == [f"places {server.port}"] * 2
     assert told == [("SELECT %(person)s = '7'", {"person": "7"})] * 12
 
     def none(table: str, address: tuple[str, int]) -> dict[str, str]:
         raise LabError("`POST /login`, which fills the table `data.places`, was answered with status 500")
 
-    refused = contract.run(cases[:1], address=("127.0.0.1", server.port), contract=SEEDS, probe=probe, rows=none)
+    refused = contract.run(
+        cases[:1], address=("127.0.0.1", server.port), contract=SEEDS, probe=probe, terms=contract.Terms(rows=none)
+    )
     assert "could not be carried out: `POST /login`" in refused.findings[0].sentence and not refused.passed
     untried = contract.run(cases[:1], address=("127.0.0.1", server.port), contract=SEEDS, probe=probe)
     assert untried.findings[0].severity is Severity.WARN
@@ -311,7 +313,7 @@ def test_skipped_and_untried() -> None:
     """A case is skipped when all its workloads are; without a stage or a probe it is untried, which is not passed over."""
     cases = [BY_ID[name] for name in ("tx", "db-wrong-method", "transfer", "terminates")]
     skip = {"tx": "static files only", "transfer": "no database"}
-    report = contract.run(cases, address=("127.0.0.1", 1), contract=SEEDS, skip=skip)
+    report = contract.run(cases, address=("127.0.0.1", 1), contract=SEEDS, terms=contract.Terms(skip))
     by_id = {finding.id: finding for finding in report.findings}
     assert by_id["case:tx"].sentence == "skipped: static files only"
     assert by_id["case:db-wrong-method"].severity is Severity.REJECT

@@ -21,6 +21,18 @@ AskRow = Callable[[str, tuple[str, int]], Mapping[str, str]]
 
 
 @dataclass(frozen=True)
+class Terms:
+    """The terms on which a server is tried. `skip`: workloads that it does not do, each with the reason.
+
+    `is_told`: whether it learns what a `$name` stands for. `rows`: gives cells of tables that cases name, asked anew for each.
+    """
+
+    skip: Mapping[str, str] = field(default_factory=dict)
+    is_told: Callable[[str], bool] = lambda _: True
+    rows: AskRow | None = None
+
+
+@dataclass(frozen=True)
 class Report:
     """One finding per case, in their order: NOTE when right (or skipped), WARN when it could not be tried, REJECT when wrong.
 
@@ -45,17 +57,14 @@ def run(
     probe: AskDatabase | None = None,
     stage: Stage | None = None,
     only: Collection[str] | None = None,
-    skip: Mapping[str, str] | None = None,
-    is_told: Callable[[str], bool] = lambda _: True,
-    rows: AskRow | None = None,
+    terms: Terms | None = None,
 ) -> Report:
     """Try `cases` (or those named by `only`) on the server at `address`. A bad server is a finding, never an exception.
 
     `names` are what `$names` in the cases stand for: numbers at the data's scale, and the paths of this server.
-    `skip` maps workloads that the server does not do to the reason: cases of such workloads alone are not tried. Nor are those
-    that hold it to what it is not told, as `is_told` says of a `$name`. Procedures come last, since they start the server anew
-    through `stage`. One that follows a failed case never meets the server that failed it. `rows` gives the cells of tables that
-    cases name, asked anew for each case.
+    Cases of workloads alone that `terms` skip are not tried, nor those that hold the server to what it is not told. Procedures
+    come last, since they start the server anew through `stage`. One that follows a failed case never meets the server that
+    failed it.
     """
     unknown = set(only or ()) - {case.id for case in cases}
     if unknown:
@@ -65,17 +74,17 @@ def run(
     bodies: dict[str, str] = {}
     failed = False
     values = {**contract.numbers_at(1), **contract.paths, **(names or {})}
-    known = AnswerJudge(contract, probe)
+    known, terms = AnswerJudge(contract, probe), terms or Terms()
     for written in sorted(chosen, key=lambda case: case.kind is CaseKind.PROCEDURE):
         case = written.fill(values)
-        reason = _untried(case, probe, stage, skip or {}, is_told, rows)
+        reason = _untried(case, probe, stage, terms)
         if reason is not None:
             findings.append(reason)
             continue
         started_s = time.monotonic()
         target = Target(*address, known, started_s + case.timeout_s)
         try:
-            seen = _with_rows(case, target, probe, stage, failed, rows)
+            seen = _with_rows(case, target, probe, stage, failed, terms.rows)
         except NotStaged as lacking:
             findings.append(Finding(f"case:{case.id}", Severity.WARN, f"not tried: {lacking.message}"))
             continue
@@ -86,22 +95,15 @@ def run(
     return Report(tuple(findings), bodies)
 
 
-def _untried(
-    case: Case,
-    probe: AskDatabase | None,
-    stage: Stage | None,
-    skip: Mapping[str, str],
-    is_told: Callable[[str], bool],
-    rows: AskRow | None,
-) -> Finding | None:
+def _untried(case: Case, probe: AskDatabase | None, stage: Stage | None, terms: Terms) -> Finding | None:
     """The finding of a case that is not tried, or None."""
-    if case.workloads and all(workload in skip for workload in case.workloads):
-        return Finding(f"case:{case.id}", Severity.NOTE, f"skipped: {skip[case.workloads[0]]}", {"skipped": 1})
-    if (name := NEEDS_TOLD.get(case.procedure or "")) is not None and not is_told(name):
+    if case.workloads and all(workload in terms.skip for workload in case.workloads):
+        return Finding(f"case:{case.id}", Severity.NOTE, f"skipped: {terms.skip[case.workloads[0]]}", {"skipped": 1})
+    if (name := NEEDS_TOLD.get(case.procedure or "")) is not None and not terms.is_told(name):
         return Finding(f"case:{case.id}", Severity.NOTE, f"skipped: the server is not told `${name}`", {"skipped": 1})
     if case.kind is CaseKind.PROCEDURE and stage is None:
         return Finding(f"case:{case.id}", Severity.WARN, "not tried: it needs the server's process and database, not a URL alone")
-    if case.asks_database and probe is None or case.tables and rows is None:
+    if case.asks_database and probe is None or case.tables and terms.rows is None:
         return Finding(f"case:{case.id}", Severity.WARN, "not tried: it needs the database to look into")
     return None
 

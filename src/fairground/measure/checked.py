@@ -44,9 +44,7 @@ class CheckedStack(StartedStack):
                 probe=self.database.probe,
                 stage=self.stage,
                 only=self.arm.only,
-                skip=self.arm.stack.server.skip,
-                is_told=self.arm.stack.server.is_told,
-                rows=supply.FirstRows(self.workload.contract, self.arm.names, self.database),
+                terms=supply.terms_of(self.arm, self.database),
             )
         self.findings.extend(report.findings)
         return report.bodies

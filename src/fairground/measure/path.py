@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from urllib.parse import urlsplit
 from fairground import topology
 from fairground.host import Child, Keeper, Meter, RoleMeter, Stopped, free_port, listens, server, wait_ready, wait_until_silent
 from fairground.measure import logs
-from fairground.model import Cell, CellSettings, Finding, LabError, MachineError, Severity, Stack, storing
+from fairground.model import Cell, CellSettings, Finding, LabError, MachineError, Severity, Stack
 from fairground.model.contract import Ready
 from fairground.postgres import Database
 
@@ -140,21 +139,9 @@ class Route:
         self.ready = server.ready_of(stack.server)
         settings, log = settings or self._cell.settings, self._folder / "server.log"
         self._started_s = time.monotonic()
-        hosts = self._hosts(stack)
-        self.server = server.start(self._keeper, stack, settings, self.host, self.server_port, self.url, log, self.under, hosts)
+        self.server = server.start(self._keeper, stack, settings, self.host, self.server_port, self.url, log, self.under)
         self.meters["server"] = RoleMeter(self.server)
         return self.server
-
-    def _hosts(self, stack: Stack) -> Path | None:
-        """Write the names of hosts as a server with a compiled-in database sees them; None: as everybody sees them."""
-        if stack.server.database is None:
-            return None
-        file = self._folder / "hosts"
-        with storing(file):
-            everybody = Path("/etc/hosts").read_text(encoding="utf-8", errors="replace")
-            at = socket.gethostbyname(self._database.admin.host)
-            file.write_text(f"{at} {stack.server.database.host}\n{everybody}", encoding="utf-8")
-        return file
 
     def wait(self, timeout_s: float) -> str | None:
         """None once the server is ready, else one phrase on why not. The seconds count from its start."""

@@ -10,8 +10,10 @@ from typing import Any, cast
 
 from fairground.contract.case import Request
 from fairground.contract.expected import kept_values
+from fairground.contract.report import Terms
 from fairground.contract.wire import CaseWire, HttpAnswer, Trouble
 from fairground.generators.slots import in_json
+from fairground.measure.arm import StackArm
 from fairground.model import LabError, Workload, foreign
 from fairground.model.contract import Contract, DataRequest, DataTable
 from fairground.model.data import Rows
@@ -38,6 +40,12 @@ def fill(workload: Workload, database: Database, address: tuple[str, int]) -> tu
             return workload, asked
         found[name] = asked
     return replace(workload, rows=found), None
+
+
+def terms_of(arm: StackArm, database: Database) -> Terms:
+    """The terms on which an arm's server is tried."""
+    server = arm.stack.server
+    return Terms(server.skip, server.is_told, FirstRows(arm.workload.contract, arm.names, database))
 
 
 @dataclass(frozen=True)

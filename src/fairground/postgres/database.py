@@ -25,6 +25,7 @@ from fairground.postgres.address import DatabaseAddress
 from fairground.postgres.errorlog import ErrorLog
 from fairground.postgres.names import APPLICATION_NAME, MARK, MARKED, ROLE, TEMPLATES, THEIRS, of_arm
 from fairground.postgres.owner import Errors, Owner
+from fairground.postgres.traces import drop_database
 from fairground.postgres.wording import lost_statement_errors
 from fairground.postgres.work import flushes, table_numbers, work
 
@@ -227,7 +228,7 @@ class Database:
                 f"SELECT datname FROM pg_database WHERE {ours} AND datname !~ %s".encode(), [TEMPLATES]
             ).fetchall()
             for (name,) in rows:
-                _drop(connection, name, self.owner is not None)
+                drop_database(connection, name, self.owner is not None)
             if not self.shared:
                 role.drop_all(connection)
 
@@ -249,7 +250,7 @@ class Database:
             if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone():
                 return name
             building = f"{name}_building"
-            _drop(connection, building, self.owner is not None)
+            drop_database(connection, building, self.owner is not None)
             self._create(connection, building, None)
             if not self.shared:
                 role.make_rights(connection)
@@ -279,7 +280,7 @@ class Database:
             self._make(connection, None)
 
     def _make(self, connection: psycopg.Connection[Any], source: str | None) -> None:
-        _drop(connection, self.name, self.owner is not None)
+        drop_database(connection, self.name, self.owner is not None)
         self._create(connection, self.name, source)
         if not self.shared:
             role.make(connection, self.app.user, self.app.password)
@@ -436,21 +437,3 @@ class Database:
         """The condition that holds for a row of `pg_stat_activity` that is the server's under test."""
         mine = f"datname = '{self.name}'" + ("" if self.shared else f" OR usename = '{self.app.user}'")
         return f"({mine}) AND {THEIRS} AND backend_type = 'client backend'"
-
-
-def require_ours(connection: psycopg.Connection[Any], name: str) -> None:
-    """Raise LabError if there is a database of that name which the lab did not make."""
-    row = connection.execute(
-        "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = %s", [name]
-    ).fetchone()
-    if row is not None and row[0] != MARK:
-        raise LabError(
-            f"the given server has a database `{name}` that the lab did not make, and it will not be touched",
-            hint=f"rename it, or use another server: ALTER DATABASE {name} RENAME TO …",
-        )
-
-
-def _drop(connection: psycopg.Connection[Any], name: str, embedded: bool) -> None:
-    if not embedded:  # in a server of our own all is ours, also what an interruption left without its mark
-        require_ours(connection, name)
-    connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))

@@ -27,7 +27,7 @@ from psycopg import sql
 from psycopg.pq import PGconn, Ping
 
 from fairground.host import LOOPBACK, Child, Keeper, Meter, RoleMeter, Streams, disk, free_address, free_port
-from fairground.host.child import NO_NAMESPACE
+from fairground.host.child import NO_NAMESPACE, OwnView
 from fairground.model import OWN_MAJOR, Durability, LabError, foreign, storing
 from fairground.postgres import packages, role, storage
 from fairground.postgres.address import DatabaseAddress
@@ -217,9 +217,15 @@ class Cluster:
             argv += ["-c", f"{name}={value}"]
         with storing(self.log):
             self.log.write_bytes(b"")
+        view = OwnView(map_user=os.geteuid() == 0)
         with open(self.log, "ab") as stream:  # at its end, wherever that is: the log may be emptied while it is written
             self._child = keeper.spawn(
-                argv, role="database", env=_environment(), cwd=self.data, streams=Streams.into(stream), map_user=os.geteuid() == 0
+                argv,
+                role="database",
+                env=_environment(),
+                cwd=self.data,
+                streams=Streams.into(stream),
+                view=OwnView(map_user=os.geteuid() == 0),
             )
         self._wait()
 
