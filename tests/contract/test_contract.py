@@ -325,7 +325,11 @@ def test_a_server_that_is_told_no_pool_is_held_to_none() -> None:
     names = ["connections", "pool-wait-none", "ping"]
     cases = [BY_ID[name] for name in names]
     report = contract.run(
-        cases, address=("127.0.0.1", 1), contract=SEEDS, stage=ReferenceStage(Database()), is_told=lambda _: False
+        cases,
+        address=("127.0.0.1", 1),
+        contract=SEEDS,
+        stage=ReferenceStage(Database()),
+        terms=contract.Terms(is_told=lambda _: False),
     )
     said = {finding.id: finding.sentence for finding in report.findings if finding.severity is Severity.NOTE}
     assert said == {

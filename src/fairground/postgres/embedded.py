@@ -225,7 +225,7 @@ class Cluster:
                 env=_environment(),
                 cwd=self.data,
                 streams=Streams.into(stream),
-                view=OwnView(map_user=os.geteuid() == 0),
+                view=view,
             )
         self._wait()
 
