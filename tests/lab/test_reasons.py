@@ -20,6 +20,7 @@ from fairground.model.experiment import AS_IT_WAS, Start, WhyAsked
 from fairground.model.record import Head, Record, RecordEnd, RecordKind
 from fairground.model.window import WindowTally
 from fairground.report.boards import boards
+from fairground.report.rendering import render
 from fairground.report.run import page
 from fairground.report.run import why as told
 from fairground.report.run.controls import Controls
@@ -198,7 +199,7 @@ def test_the_record_has_a_page() -> None:
     (doubt,) = reasons.doubts(run, {}, None)
     assert doubt.asked is not None
     made = record(run, doubt.asked, 2.0)
-    alone, of_site = (dict(pages.render(made, home).files)["why.html"] for home in (None, "../index.html"))
+    alone, of_site = (dict(render(made, home).files)["why.html"] for home in (None, "../index.html"))
     assert "pool is confirmed" in alone and "pool, said the counters" in alone and alone.count('<th scope="row">') == 3
     assert "With a pool of 50 in place of 25 goodput rises" in alone
     assert run.id in alone and "report.html" not in alone and f'href="../{run.id}/report.html"' in of_site

@@ -19,12 +19,12 @@ from fairground.inputs.asked import path
 from fairground.inputs.options import Given, Option
 from fairground.lab import compare as comparing
 from fairground.lab import elsewhere, pages
-from fairground.lab.pages import Compared
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.model import LabError, Load, Server, secret
 from fairground.model.record import ComparisonAsked, RecordKind
 from fairground.report import fail_on, two_runs
+from fairground.report.compared import Compared, comparison_of, tries_of
 from fairground.run import stopping
 
 OPTIONS = (
@@ -47,6 +47,7 @@ OPTIONS = (
     Option("markdown", "Write the summary for a pull request to this file.", Path | None, None),
     *options.some("threads", "workers", "pool_size", "no_prepared", "durable", "pin"),
     options.COUNT,
+    options.WHERE,
     Option("requests", "With --count: requests of each start (default: about 3 s of its first).", int | None, None),
     options.ONE_VERSION,
     options.SEATS,
@@ -72,6 +73,8 @@ def compare(context: typer.Context, given: Given) -> None:
     if given["count"]:
         count.compare(context, given, places)
         return
+    if given["where"]:
+        raise LabError("`--where` goes with `--count`: time has no functions here", "leave it out, or add --count")
     if given["requests"] is not None:
         raise LabError("`--requests` goes with `--count`: time is compared in windows", "leave it out, or add --count")
     rule = None if given["fail_on"] is None else fail_on.parse(given["fail_on"])
@@ -137,7 +140,7 @@ def _measured(inputs: Inputs, asked: ComparisonAsked, given: Given) -> tuple[Com
         voice = Voice(given["quiet"], again="compare --resume RUN", tell=compared.tell)
         record = finish(lambda sink: comparing.compare_stacks(replace(inputs, elsewhere=there), asked, sink), voice)
     pages.write(record)
-    return pages.comparison_of(record), record.folder
+    return comparison_of(record), record.folder
 
 
 def _of_records(places: Places, a: str, b: str) -> Compared:
@@ -146,7 +149,7 @@ def _of_records(places: Places, a: str, b: str) -> Compared:
         if "://" in text:
             raise LabError(f"`{secret.redact(text)}` is a URL, and no stack or record", "./fairground try URL_A --against URL_B")
     if any(records.is_kind(places.results, part, RecordKind.TRY) for text in (a, b) for part in text.split(",")):
-        return pages.tries_of(*([records.load(records.find(places.results, part, RecordKind.TRY)) for part in text.split(",")]
+        return tries_of(*([records.load(records.find(places.results, part, RecordKind.TRY)) for part in text.split(",")]
                                 for text in (a, b)))  # fmt: skip
     return _of_runs(places, a, b)
 

@@ -25,9 +25,10 @@ from fairground.lab.preparation import Inputs
 from fairground.model import CellSettings, LabError, Load, storing
 from fairground.model.count import CountArm, CountAsked, CountedStart
 from fairground.model.record import Record, RecordKind
-from fairground.report import counts, fail_on
+from fairground.report import counts, fail_on, where
 from fairground.report.counts import CountReport
 from fairground.report.fail_on import Rule
+from fairground.report.rendering import counts_of
 from fairground.stats import counts as of_starts
 from fairground.stats.counts import FLOOR
 
@@ -37,7 +38,19 @@ BUDGET_S = 600.0
 """Most seconds of a counted run, where nobody says how many; two starts of each arm are made in any case."""
 WARMUP_S = 60.0
 """A warm-up that has not settled by then is told."""
-COMMON = ("count", "workload", "contract", "connections", "budget", "requests", "threads", "workers", "pool_size", "no_prepared")
+COMMON = (
+    "count",
+    "where",
+    "workload",
+    "contract",
+    "connections",
+    "budget",
+    "requests",
+    "threads",
+    "workers",
+    "pool_size",
+    "no_prepared",
+)
 MAY = frozenset(
     {
         *(
@@ -70,6 +83,8 @@ def compare(context: typer.Context, given: Given, places: Places) -> None:
         record = _resumed(places, given)
     elif a is not None and b is not None and not comparing.is_stack(known, a) and not comparing.is_stack(known, b):
         found = counts.between(*(records.load(records.find(places.results, text, RecordKind.COUNT)) for text in (a, b)))
+        if given["where"] and not found.where:
+            raise LabError("the two records do not say where: they were counted without `--where`", "count both again with it")
         _say(found, None, given["markdown"], given["as_json"], rule)
         return
     else:
@@ -164,7 +179,17 @@ def _asked(
     load = load if "threads" in said else replace(load, threads=1)
     path = asking.path(given)
     return CountAsked(
-        tuple(arms), tuple(workloads), compared, load, settings, given["seed"] or 1, budget_s, floor, requests, path
+        tuple(arms),
+        tuple(workloads),
+        compared,
+        load,
+        settings,
+        given["seed"] or 1,
+        budget_s,
+        floor,
+        requests,
+        path,
+        bool(given.get("where")),
     )
 
 
@@ -207,7 +232,7 @@ def _progress(event: UnitDone) -> None:
 
 
 def _tell(record: Record[CountAsked, CountedStart], markdown: Path | None, as_json: bool, rule: Rule | None) -> None:
-    _say(pages.counts_of(record), record.folder, markdown, as_json, rule)
+    _say(counts_of(record), record.folder, markdown, as_json, rule)
 
 
 def _say(found: CountReport, folder: Path | None, markdown: Path | None, as_json: bool, rule: Rule | None) -> None:
@@ -217,7 +242,7 @@ def _say(found: CountReport, folder: Path | None, markdown: Path | None, as_json
     if as_json:
         say.document(counts.document(found) | {"folder": None if folder is None else str(folder)})
     else:
-        for line in (*found.sentences, *found.notes):
+        for line in (*found.sentences, *where.sentences(found.where), *found.notes):
             say.line(line)
         if folder is not None:
             say.line(f"page  {folder / records.SHAPES[RecordKind.COUNT].page}")
