@@ -74,11 +74,11 @@ def sentences(found: Sequence[WhereTable]) -> tuple[str, ...]:
     for table in found:
         unit = "instructions by function" if table.kind == FUNCTION else "system calls"
         lines.append(f"{table.workload}: {unit}, B against A for an answer, what has changed most")
-        lines += [f"  {amount(one.more):>10} ± {plain(one.half):<8} {shortened(one.name)}" for one in table.changes]
+        lines += [f"  {amount(one.more):>10} ± {plain(one.half):<8} {fit_name(one.name)}" for one in table.changes]
     return tuple(lines)
 
 
-def shortened(name: str) -> str:
+def fit_name(name: str) -> str:
     """A name that fits a line of a terminal: compilers make some of a thousand letters."""
     return name if len(name) <= NAME else f"{name[: NAME // 2]} … {name[-NAME // 2 :]}"
 
@@ -89,7 +89,7 @@ def markdown(found: Sequence[WhereTable]) -> list[str]:
     for table in found:
         lines += [f"| {table.workload}: {table.kind} | A | B | B more | ± |", "|--|--:|--:|--:|--:|"]
         for one in table.changes:
-            cells = (words.code(shortened(one.name)), plain(one.a), plain(one.b), amount(one.more), plain(one.half))
+            cells = (words.code(fit_name(one.name)), plain(one.a), plain(one.b), amount(one.more), plain(one.half))
             lines.append("| " + " | ".join((cells[0], *map(words.cell, cells[1:]))) + " |")
         lines.append("")
     return lines
