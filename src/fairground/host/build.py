@@ -6,6 +6,7 @@ cache, the build itself in the folder, where its own tools expect it. A folder t
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import hashlib
 import json
@@ -113,6 +114,8 @@ def build(keeper: Keeper, server: Server, cache: Path, say: Callable[[str], None
         return BuiltServer(server, digest, receipt, 0.0)
     with storing(log):
         log.write_bytes(b"")
+    if any(command[0] == "cargo" for command in server.build):
+        _touch(server.folder)
     for command in server.build:
         say(" ".join(command))
         code, output = BuildCommand(keeper, command, server.folder, log, cache).end(BUILD_TIMEOUT_S)
@@ -125,6 +128,18 @@ def build(keeper: Keeper, server: Server, cache: Path, say: Callable[[str], None
     with storing(stamp):
         stamp.write_text(json.dumps({"content": digest, "receipt": receipt, "folder": str(server.folder)}))
     return BuiltServer(server, digest, receipt, time.monotonic() - began)
+
+
+def _touch(folder: Path) -> None:
+    """Make a folder's Rust sources newer than all that was built.
+
+    Cargo takes two checkouts of one package for one in the folder of builds that they share, and tells by times alone what is
+    old: without this a revision's server would be the binary of the one that was built before.
+    """
+    for path in sources(folder):
+        if path.suffix == ".rs":
+            with contextlib.suppress(OSError):  # a folder that cannot be written has no second checkout
+                os.utime(path)
 
 
 def content_hash(folder: Path) -> str:
