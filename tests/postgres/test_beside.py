@@ -17,7 +17,7 @@ pytestmark = pytest.mark.live
 
 def test_it_is_read_and_never_written(database: Database) -> None:
     """Its name is known, its server is found, and a write is refused."""
-    found = postgres.open_beside(database.address.url("postgres"))
+    found = postgres.open_beside(database.admin.url("postgres"))
     assert found.name == "postgres" and not found.hidden and found.process is not None
     with found.connect() as connection, pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
         connection.execute("CREATE TABLE spoiled (id int)")
@@ -25,8 +25,8 @@ def test_it_is_read_and_never_written(database: Database) -> None:
 
 def test_what_its_backends_do_is_seen(database: Database) -> None:
     """A backend that sleeps is one that waits; the lab's own is not among them."""
-    found = postgres.open_beside(database.address.url("postgres"))
-    with psycopg.connect(database.address.url("postgres"), autocommit=True) as other, found.connect() as connection:
+    found = postgres.open_beside(database.admin.url("postgres"))
+    with psycopg.connect(database.admin.url("postgres"), autocommit=True) as other, found.connect() as connection:
         sleeping = threading.Thread(target=lambda: other.execute("SELECT pg_sleep(2)"))
         sleeping.start()
         deadline = time.monotonic() + 10

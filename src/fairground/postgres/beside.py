@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,6 @@ from fairground.postgres.names import APPLICATION_NAME
 
 READ_ONLY = "-c default_transaction_read_only=on -c statement_timeout=5000"
 HINT = "check host, port, user and password: --database postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
-HERE = ("127.0.0.1", "::1", "localhost")
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,18 @@ def open_beside(url: str) -> DatabaseBeside:
         said = foreign.line(str(error), foreign.SENTENCE_CHARACTERS)
         raise LabError(f"the service's database cannot be read: {said}", HINT) from error
     assert row is not None
-    process = listener(port) if host in HERE or host.startswith("/") else None
+    process = listener(port) if _is_here(host) else None
     return DatabaseBeside(url, str(row[0]), process, not row[1], counts)
+
+
+def _is_here(host: str) -> bool:
+    """True if the server is on this machine: by a socket in its file system, or by a loopback address."""
+    if host.startswith("/") or host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _can_count(connection: psycopg.Connection[tuple[object, ...]]) -> bool:

@@ -55,7 +55,7 @@ class Visit:
 
     @property
     def kept_times(self) -> int:
-        """How often that rate was measured."""
+        """The number of times that this rate was measured."""
         return sum(point.step.rate_per_s == self.kept_per_s for point in self.curve)
 
     @property
