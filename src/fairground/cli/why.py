@@ -7,13 +7,14 @@ import os
 import typer
 
 from fairground import records
+from fairground.capacity.service.known import service_of
 from fairground.cli import say, typed
 from fairground.cli.arguments import takes
 from fairground.cli.follow import Voice, finish, record_to_resume, refuse_beside_resume
 from fairground.cli.screen import duration
 from fairground.inputs import numbers, options
 from fairground.inputs.options import Given, Option
-from fairground.lab import pages, service
+from fairground.lab import pages
 from fairground.lab.events import UnitDone
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
@@ -76,7 +77,7 @@ def _advise(given: Given) -> bool:
     if given["run"] is None or not records.is_kind(results, given["run"], RecordKind.TRY):
         return False
     record = records.load(records.find(results, given["run"], RecordKind.TRY))
-    found = advice.sentences(service.service_of(record), record.head.asked)
+    found = advice.sentences(service_of(record), record.head.asked)
     if given["as_json"]:
         say.document({"id": record.id, "sentences": list(found), "folder": str(record.folder)})
         return True
