@@ -20,6 +20,9 @@ LONGER: Mapping[str, int] = {}
 
 MOST_PARAMETERS = 8
 
+USE_CASE_LINES = 3_700
+"""So long all of `lab/` may be: what is no use case belongs to the package whose noun it is about."""
+
 OF_THE_REPOSITORY = {
     "test_approaches.py",
     "test_arrows.py",
@@ -92,6 +95,11 @@ def test_files_are_one_noun_long() -> None:
     sizes = {shown(path): len(path.read_text().splitlines()) for path in (*sorted(LAB.rglob("*.py")), *rust_files())}
     assert {name: lines for name, lines in sizes.items() if lines > LONGER.get(name, FILE_LINES)} == {}
     assert [name for name in LONGER if sizes.get(name, 0) <= FILE_LINES] == [], "no longer long: take it from the table"
+
+
+def test_the_use_cases_stay_small() -> None:
+    """The package that may import nearly all others is where code gathers that belongs elsewhere."""
+    assert sum(len(path.read_text().splitlines()) for path in (LAB / "lab").glob("*.py")) <= USE_CASE_LINES
 
 
 # ---------------------------------------------------------------- addresses

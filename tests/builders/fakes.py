@@ -38,6 +38,7 @@ from fairground.model import (
 )
 from fairground.model.answerlog import AnswerLog
 from fairground.model.cause import DatabaseLifetime
+from fairground.model.contract import CompiledDatabase
 from fairground.postgres import Counters
 
 LOAD = Load(connections=4, window_s=1.0, warmup_min_s=0.0, warmup_max_s=0.0)
@@ -166,7 +167,7 @@ class FakeStack:
     id: str
     server: Any = field(
         default_factory=lambda: SimpleNamespace(
-            skip={}, folder=Path(__file__).parent, paths={}, port=None, is_told=lambda name: True
+            skip={}, folder=Path(__file__).parent, paths={}, port=None, database=None, is_told=lambda name: True
         )
     )
 
@@ -294,7 +295,7 @@ class FakeDatabases:
         if self._world.ended is not None:
             raise DatabaseEnded(f"the database server {self._world.ended}")
 
-    def arm(self, number: int) -> FakeDatabase:
+    def arm(self, number: int, compiled: CompiledDatabase | None = None) -> FakeDatabase:
         return FakeDatabase(self._world, list(self._world.servers)[number - 1])
 
 

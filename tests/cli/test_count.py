@@ -59,6 +59,8 @@ TWO = ("compare", "alder-one:plain", "alder-one:fancy", "--servers", "servers", 
             "add --count",
         ),
         ((*TWO[:-1], "--requests", "9"), "`--requests` goes with `--count`: time is compared in windows", "leave it out"),
+        ((*TWO[:-1], "--where"), "`--where` goes with `--count`: time has no functions here", "leave it out, or add --count"),
+        ((*COUNT, "--where"), "there is no option `--where`", None),
         (
             ("run", "--count", "--resume", "latest", "--workers", "2"),
             "`--workers` cannot be combined with `--resume`",

@@ -12,11 +12,11 @@ import pytest
 
 from builders.paths import TESTS
 from fairground.cli import follow, say
-from fairground.lab import reasons
 from fairground.lab.events import Began, Building, Checking, Event, Finished, Planned, Replicating, Sink, TrialDone, TriedReason
 from fairground.model import Progress
 from fairground.model.experiment import WhyAsked
 from fairground.model.record import Head, Record, RecordKind
+from fairground.run.doubts import doubts
 from report import fixture
 
 GOLDEN = TESTS / "golden"
@@ -57,7 +57,7 @@ def test_the_lines_of_json_keep_their_names(
     run = fixture.two_blocks()
     trial, slot = run.trials[0], run.plan.slots[0]
     limited = replace(run, trials=tuple(replace(one, diagnosis="pool") for one in run.trials))
-    asked = next(one.asked for one in reasons.doubts(limited, {}, None) if one.asked is not None)
+    asked = next(one.asked for one in doubts(limited, (), lambda _: None) if one.asked is not None)
     head: Head[WhyAsked] = Head(1, RecordKind.WHY, "pool-why", "", 1.0, run.machine, {"fairground": "1"}, {}, {}, asked)
 
     def work(sink: Sink) -> Generator[Event]:

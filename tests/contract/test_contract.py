@@ -247,6 +247,46 @@ def test_caesar_by_example() -> None:
 # ---------------------------------------------------------------- running
 
 
+def test_a_request_names_cells() -> None:
+    """Of path, headers and body; a brace of JSON and a name without a table are none."""
+    asked = Request("POST", "/a/{people.id}/{kept}", headers=(("authorization", "Bearer {log-ins.to-ken}"),), body=b'{"a":{x.y}}')
+    assert asked.cells == (("people", "id"), ("log-ins", "to-ken"), ("x", "y"))
+    filled = asked.with_kept({"people.id": "7", "log-ins.to-ken": "secret", "x.y": "1"})
+    assert (filled.target, filled.headers[0][1], filled.body) == ("/a/7/{kept}", "Bearer secret", b'{"a":1}')
+
+
+def test_a_case_is_tried_with_one_row(healthy: tuple[Server, Database]) -> None:
+    """The row is asked for once a case; its cells are in requests, and by their columns in statements."""
+    server, _ = healthy
+    asked, told = list[str](), list[object]()
+
+    def rows(table: str, address: tuple[str, int]) -> dict[str, str]:
+        asked.append(f"{table} {address[1]}")
+        return {"path": "ping", "person": "7"}
+
+    def probe(statement: str, values: object = None) -> list[tuple[bool]]:
+        told.append((statement, values))
+        return [(True,)]
+
+    step = BY_ID["ping"].steps[0]
+    expect = replace(step.expect, holds="SELECT :person = '7'")
+    steps = tuple(replace(step, request=replace(step.request, target="/{places.path}"), expect=expect) for _ in range(2))
+    cases = [replace(BY_ID["ping"], steps=steps), replace(BY_ID["users"], id="refused", steps=steps)]
+    report = contract.run(cases, address=("127.0.0.1", server.port), contract=SEEDS, probe=probe, terms=contract.Terms(rows=rows))
+    assert report.passed and asked == [f"places {server.port}"] * 2
+    assert told == [("SELECT %(person)s = '7'", {"person": "7"})] * 12
+
+    def none(table: str, address: tuple[str, int]) -> dict[str, str]:
+        raise LabError("`POST /login`, which fills the table `data.places`, was answered with status 500")
+
+    refused = contract.run(
+        cases[:1], address=("127.0.0.1", server.port), contract=SEEDS, probe=probe, terms=contract.Terms(rows=none)
+    )
+    assert "could not be carried out: `POST /login`" in refused.findings[0].sentence and not refused.passed
+    untried = contract.run(cases[:1], address=("127.0.0.1", server.port), contract=SEEDS, probe=probe)
+    assert untried.findings[0].severity is Severity.WARN
+
+
 def test_bodies_are_handed_on(healthy: tuple[Server, Database]) -> None:
     """The body that was found right is in the report, byte for byte; a failed case hands on none."""
     server, database = healthy
@@ -273,11 +313,29 @@ def test_skipped_and_untried() -> None:
     """A case is skipped when all its workloads are; without a stage or a probe it is untried, which is not passed over."""
     cases = [BY_ID[name] for name in ("tx", "db-wrong-method", "transfer", "terminates")]
     skip = {"tx": "static files only", "transfer": "no database"}
-    report = contract.run(cases, address=("127.0.0.1", 1), contract=SEEDS, skip=skip)
+    report = contract.run(cases, address=("127.0.0.1", 1), contract=SEEDS, terms=contract.Terms(skip))
     by_id = {finding.id: finding for finding in report.findings}
     assert by_id["case:tx"].sentence == "skipped: static files only"
     assert by_id["case:db-wrong-method"].severity is Severity.REJECT
     assert by_id["case:transfer"].severity is by_id["case:terminates"].severity is Severity.WARN
+
+
+def test_a_server_that_is_told_no_pool_is_held_to_none() -> None:
+    """Neither the size of its pool nor the wait for it is tried then, and the reason is said."""
+    names = ["connections", "pool-wait-none", "ping"]
+    cases = [BY_ID[name] for name in names]
+    report = contract.run(
+        cases,
+        address=("127.0.0.1", 1),
+        contract=SEEDS,
+        stage=ReferenceStage(Database()),
+        terms=contract.Terms(is_told=lambda _: False),
+    )
+    said = {finding.id: finding.sentence for finding in report.findings if finding.severity is Severity.NOTE}
+    assert said == {
+        "case:connections": "skipped: the server is not told `$pool_size`",
+        "case:pool-wait-none": "skipped: the server is not told `$pool_wait_ms`",
+    }
 
 
 def test_stage_that_cannot_start() -> None:
@@ -374,6 +432,8 @@ MISTAKES = [
     (A + "request={line='GET /', version='2'}", "`case[0].request.version` is `2` in", "write `1.0` or `1.1`"),
     (A + "request={line='GET /', body_hex='zz'}", "`case[0].request.body_hex` is not hexadecimal in", "two digits"),
     (A + "[[case.steps]]\nrequest='GET'", "`case[0].steps[0].request` has no path in", "GET /ping"),
+    (A + "request='GET /{people.id}'", "case `a` names `{people.id}`, and nothing is called `people` in", "tables"),
+    (A + "procedure='answers'\nrequest='GET /{people.id}'", "is a procedure and names `{people.id}` in", "with `keep`"),
     (A + "request='GET /'\nrepeat=true", "`case[0].repeat` is true or false, not a whole number, in", "write a whole number"),
     (A + "request='GET /'\nworkloads=[1]", "`case[0].workloads[0]` is a number, not a text, in", "write a text"),
     (A + "kind='splitt'\nrequest='GET /'", "`case[0].kind` is `splitt` in", "write `exchange`"),

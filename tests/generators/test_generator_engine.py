@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import pytest
 
-from builders.contracts import SEEDS
+from builders.contracts import CONTRACTS, SEEDS
 from builders.contracts import WORKLOADS as BY_ID
 from builders.engine_documents import PROTOCOL
 from builders.paths import TESTS
@@ -80,6 +80,15 @@ def test_plan(workload: str, load: str, golden: Callable[[Path, str], None]) -> 
     record["rows"] = dict(list(record["rows"].items())[:2])  # of ten thousand
     assert len(json.dumps(document)) < 20_000, "an edge has the accounts that it can name, and no others"
     golden(GOLDEN / "plan" / f"{workload}-{load}.json", json.dumps(document, indent=2) + "\n")
+
+
+def test_headers_are_held_under_load() -> None:
+    """Those of the contract's good answers, of which a date need only be there; refusals at an edge have none."""
+    (held,) = (one for one in workload_files.load_workloads(CONTRACTS["techempower"]) if one.id.endswith("/json"))
+    made: Any = engine_plan.plan(held, LOADS["closed"], "h", 1, 1, {})["requests"]
+    assert [one["expect"]["headers"] for one in made] == [{"server": "text", "date": "text"}]
+    edged: Any = plan("tx", "closed")["requests"]
+    assert len(edged) > 1 and not any("headers" in one["expect"] for one in edged)
 
 
 @pytest.mark.parametrize("workload", sorted(WORKLOADS))

@@ -21,7 +21,6 @@ from fairground.cli.verbs import app
 from fairground.inputs import manifest, workload_files
 from fairground.judge import answers, thresholds, validity
 from fairground.lab import cross_check
-from fairground.lab import run as runs
 from fairground.lab.events import Event, Finished, Planned, Reported
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
@@ -320,7 +319,7 @@ def test_verb_says_what_it_found(
         yield Planned(stored.small_plan(), folder, 1.0)
         yield end
 
-    monkeypatch.setattr(runs, "run_suite", measured)
+    monkeypatch.setattr(cross_check, "run_suite", measured)
     stack = ["--servers", str(ROOT / "tests" / "zoo"), "--results", str(tmp_path), "--stack", "healthy:asyncio"]
     found = CliRunner().invoke(app, ["cross-check", *stack, "--rounds", "3", "--connections", "7"])
     assert (found.exit_code, words in found.output) == (code, True), found.output
@@ -347,8 +346,8 @@ def test_an_interrupted_cross_check_goes_on(monkeypatch: pytest.MonkeyPatch, tmp
         resumed.append(run)
         yield end
 
-    monkeypatch.setattr(runs, "run_suite", begun)
-    monkeypatch.setattr(runs, "resume_run", went_on)
+    monkeypatch.setattr(cross_check, "run_suite", begun)
+    monkeypatch.setattr(cross_check, "resume_run", went_on)
     loads = (Load(generator="engine"), Load(generator="wrk"))
     places = Places(ROOT, ROOT / "tests" / "zoo", tmp_path, tmp_path / "cache")
     with pytest.raises(KeyboardInterrupt):

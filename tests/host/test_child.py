@@ -17,6 +17,7 @@ from builders.children import ENVIRONMENT, TREE, is_alive, python
 from builders.paths import ROOT
 from builders.waiting import PATIENCE_S, eventually
 from fairground.host import Child, Keeper, Streams
+from fairground.host.child import OwnView
 from fairground.model import LabError
 
 
@@ -39,6 +40,28 @@ def test_missing_program(keeper: Keeper) -> None:
     assert caught.value.message == "cannot start `no-such-program`: no such file or directory"
     assert caught.value.exit_code == 3
     assert not any(list(folder.glob("absent-*")) for folder in keeper.groups.folders)
+
+
+@pytest.mark.live
+def test_hosts_of_its_own(keeper: Keeper, tmp_path: Path) -> None:
+    """A child with a file of hosts resolves the names in it, as its descendants do; nobody else sees them."""
+    hosts, said = tmp_path / "hosts", tmp_path / "said"
+    hosts.write_text("127.54.32.9 its-database\n")
+    program = "import os, socket; os.fork(); print(socket.gethostbyname('its-database'), flush=True)"
+    with open(said, "wb") as stream:
+        words = [sys.executable, "-c", program]
+        child = keeper.spawn(words, role="server", env=ENVIRONMENT, streams=Streams.into(stream), view=OwnView(hosts=hosts))
+    assert child.wait(PATIENCE_S) == 0
+    child.stop()
+    assert said.read_text().split() == ["127.54.32.9"] * 2
+    assert "its-database" not in Path("/etc/hosts").read_text()
+
+
+@pytest.mark.live
+def test_hosts_that_are_not_there(keeper: Keeper, tmp_path: Path) -> None:
+    """What cannot be laid over /etc/hosts is a LabError, and nothing is started."""
+    with pytest.raises(LabError, match="^cannot start `true`: /etc/hosts cannot be laid over"):
+        keeper.spawn(["true"], role="server", env=ENVIRONMENT, view=OwnView(hosts=tmp_path / "nowhere"))
 
 
 @pytest.mark.live

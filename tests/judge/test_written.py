@@ -47,6 +47,17 @@ def test_a_late_write_rejects(probes: list[Probe], words: str) -> None:
     assert words in found.sentence
 
 
+def test_headers_that_are_wrong_in_most_answers_reject() -> None:
+    """The sentence says of how many. One old date of several is a machine's that stood still, and who refused is not asked."""
+    old = replace(ON_TIME, header="the header `date` is 9 s old")
+    (found,) = written.findings([old, old, ON_TIME, replace(REFUSED, header=None)], 2.0)
+    assert (found.id, found.severity) == ("headers-under-load", Severity.REJECT)
+    assert found.sentence == (
+        "of 3 answers to requests of the lab's own under load, 2 had a wrong header: the header `date` is 9 s old"
+    )
+    assert written.findings([old, ON_TIME], 2.0) == ()
+
+
 def test_a_write_that_could_not_be_looked_for_is_told() -> None:
     """Where the database refuses the question nothing is taken for there, late or unflushed: the lab says that it does not know."""
     (found,) = written.findings([ON_TIME, replace(LATE, looked=False), replace(ON_TIME, unflushed=True, looked=False)], 2.0)

@@ -145,9 +145,9 @@ def test_a_question_that_the_lab_could_not_read_is_left_out(
     places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One odd operation does not spoil the others, and is said."""
-    texts = beginning.texts.workload_toml
+    texts = beginning.contract_texts.workload_toml
     monkeypatch.setattr(
-        beginning.texts,
+        beginning.contract_texts,
         "workload_toml",
         lambda one, origin: texts(one, origin).replace("[expect]", "[expects]") if one.id == "every" else texts(one, origin),
     )

@@ -13,7 +13,6 @@ from fairground.cli import compare as command
 from fairground.cli import compared
 from fairground.lab import capacity, compare
 from fairground.lab.events import Said
-from fairground.lab.pages import Compared
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.measure import rounds
@@ -23,6 +22,7 @@ from fairground.model.contract import SqlFile
 from fairground.model.pair import Round, WindowPair, WindowTally
 from fairground.model.record import CapacityAsked, ComparisonAsked
 from fairground.report import two_runs
+from fairground.report.compared import Compared
 from fairground.report.comparison import ComparisonLine
 from fairground.stats.differences import Difference, DifferenceWord
 from fairground.stats.intervals import Interval

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from builders.contracts import CONTRACTS
+from fairground.inputs.frameworks import read_rules
 from fairground.lab import imports
 from fairground.lab.imports import ImportedTest
 from fairground.lab.places import Places
 from fairground.model import LabError, Server
+from fairground.model.contract import CompiledDatabase
 
 URLS = {"json_url": "/j", "plaintext_url": "/p", "db_url": "/d", "query_url": "/q?n=", "update_url": "/u?n=", "fortune_url": "/f"}
 KEYS = {**URLS, "port": 8081, "database": "Postgres", "language": "Shell", "orm": "Raw", "display_name": "Pebble"}
@@ -93,12 +98,28 @@ def test_the_database_is_told_by_the_lab(places: Places, tmp_path: Path) -> None
     }
 
 
-def test_a_compiled_in_host_is_named(places: Places, tmp_path: Path) -> None:
-    """Each line that has the database's name is told with its file, and stands in the manifest."""
+def test_a_compiled_in_database_is_given(places: Places, tmp_path: Path) -> None:
+    """A server whose files name the database's host gets it by the names that the rules have, and nobody edits a file."""
     found, server = one_of(places, framework(tmp_path, db_txt="user = me\nhost = tfb-database\n"))
-    assert server is not None and len(found.remarks) == 1
-    assert found.remarks[0].startswith("files/db.txt, line 2: `tfb-database` is compiled in")
-    assert f"# Not taken over: {found.remarks[0]}" in (server.folder / "server.toml").read_text()
+    assert server is not None and found.remarks == ()
+    assert server.database == CompiledDatabase("tfb-database", 5432, "hello_world", "benchmarkdbuser", "benchmarkdbpass")
+
+
+def test_a_test_without_a_database_is_given_none(places: Places, tmp_path: Path) -> None:
+    """Files of the framework's other tests say nothing of it."""
+    tests = {"default": {**KEYS, "database": "None"}}
+    _, server = one_of(places, framework(tmp_path, tests=tests, db_txt="host = tfb-database\n"))
+    assert server is not None and server.database is None
+
+
+def test_a_compiled_in_host_without_the_other_words_is_named(places: Places, tmp_path: Path) -> None:
+    """Where the rules do not know all that is compiled in, each line that has the host is told with its file."""
+    home = tmp_path / "contracts" / "pebbles"
+    shutil.copytree(CONTRACTS["techempower"].folder, home)
+    rules = (home / "import.toml").read_text()
+    (home / "import.toml").write_text("\n".join(line for line in rules.splitlines() if not line.startswith('"5432"')))
+    contract = replace(CONTRACTS["techempower"], folder=home)
+    assert read_rules(contract).compiled is None and read_rules(CONTRACTS["techempower"]).compiled is not None
 
 
 @pytest.mark.parametrize(

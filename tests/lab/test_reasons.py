@@ -20,10 +20,12 @@ from fairground.model.experiment import AS_IT_WAS, Start, WhyAsked
 from fairground.model.record import Head, Record, RecordEnd, RecordKind
 from fairground.model.window import WindowTally
 from fairground.report.boards import boards
+from fairground.report.rendering import render
 from fairground.report.run import page
 from fairground.report.run import why as told
 from fairground.report.run.controls import Controls
 from fairground.report.run.headline import headline
+from fairground.run.doubts import doubts
 from report import fixture
 
 
@@ -77,7 +79,7 @@ def events(run: Run, within_s: float, before: told.TriedBy | None = None, tick_s
 def test_the_most_common_reason_comes_first_and_each_once(measured: list[WhyAsked]) -> None:
     """Each reason has one experiment, that of most trials first; one without an experiment stays a suspicion, and is said."""
     run = named({"tx": "pool", "ping": "app-cpu", "transfer": "serialised"})
-    found = reasons.doubts(run, {}, None)
+    found = doubts(run, (), lambda _: None)
     assert [one.trials for one in found] == sorted((one.trials for one in found), reverse=True)
     assert {one.reason: one.asked is None for one in found} == {"pool": False, "app-cpu": False, "serialised": True}
     said = events(run, 600.0)
@@ -99,7 +101,7 @@ def test_the_cell_is_the_one_where_the_reason_is_clearest() -> None:
             return limited(trial, "pool" if trial.block == 1 else "app-cpu")
         return limited(trial, "pool", *(["app-serial"] if trial.cell.stack == beside else []))
 
-    found = reasons.doubts(replace(run, trials=tuple(map(tell, run.trials))), {}, None)
+    found = doubts(replace(run, trials=tuple(map(tell, run.trials))), (), lambda _: None)
     (pool,) = [one.asked for one in found if one.reason == "pool"]
     assert pool is not None and pool.cell.stack not in (mixed, beside) and pool.cell.workload == "tx"
 
@@ -118,7 +120,7 @@ def test_time_is_shared_and_never_exceeded(measured: list[WhyAsked]) -> None:
 def test_what_is_decided_is_not_asked_again(measured: list[WhyAsked]) -> None:
     """A confirmed or withdrawn reason is left out; one that stayed open is tried once more."""
     run = named({"tx": "pool", "ping": "app-cpu"})
-    first = {one.reason: one.asked for one in reasons.doubts(run, {}, None)}
+    first = {one.reason: one.asked for one in doubts(run, (), lambda _: None)}
     assert first["pool"] is not None and first["app-cpu"] is not None
     tried = told.tried_by([record(run, first["pool"], 2.0), replace(record(run, first["app-cpu"], 1.0), entries=())])
     events(run, 600.0, tried)
@@ -153,7 +155,7 @@ def test_too_little_time_is_refused() -> None:
 def test_standing_is_told_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Confirmed and withdrawn reasons are told as such, with interval and record; the others are suspicions. Links only in a site."""
     run = named({"tx": "pool", "ping": "app-cpu", "transfer": "db-lock"})
-    first = {one.reason: one.asked for one in reasons.doubts(run, {}, None)}
+    first = {one.reason: one.asked for one in doubts(run, (), lambda _: None)}
     assert first["pool"] is not None and first["app-cpu"] is not None
     tried = told.tried_by([record(run, first["pool"], 2.0), record(run, first["app-cpu"], 1.0)])
     shown = boards(run)
@@ -181,7 +183,7 @@ def test_standing_is_told_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_json_has_the_standing_and_the_interval(capsys: pytest.CaptureFixture[str]) -> None:
     """Each reason of a run with its experiments: record, outcome, ratio with its bounds; none for one that was not tested."""
     run = named({"tx": "pool", "ping": "app-cpu"})
-    asked = next(one.asked for one in reasons.doubts(run, {}, None) if one.reason == "pool")
+    asked = next(one.asked for one in doubts(run, (), lambda _: None) if one.reason == "pool")
     assert asked is not None
     say.the_summary(run, Path("report.html"), True, told.tried_by([record(run, asked, 2.0)]))
     found = {one["reason"]: one for one in json.loads(capsys.readouterr().out)["reasons"]}
@@ -195,10 +197,10 @@ def test_json_has_the_standing_and_the_interval(capsys: pytest.CaptureFixture[st
 def test_the_record_has_a_page() -> None:
     """What was changed, what it did in each start, and the run that it names; a link only in a site."""
     run = named({"tx": "pool"})
-    (doubt,) = reasons.doubts(run, {}, None)
+    (doubt,) = doubts(run, (), lambda _: None)
     assert doubt.asked is not None
     made = record(run, doubt.asked, 2.0)
-    alone, of_site = (dict(pages.render(made, home).files)["why.html"] for home in (None, "../index.html"))
+    alone, of_site = (dict(render(made, home).files)["why.html"] for home in (None, "../index.html"))
     assert "pool is confirmed" in alone and "pool, said the counters" in alone and alone.count('<th scope="row">') == 3
     assert "With a pool of 50 in place of 25 goodput rises" in alone
     assert run.id in alone and "report.html" not in alone and f'href="../{run.id}/report.html"' in of_site
@@ -207,7 +209,7 @@ def test_the_record_has_a_page() -> None:
 def test_experiments_are_shown_as_they_go(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Which one it is, what is beside it, and what came of it; with --json a line for each."""
     run, lines = named({"tx": "pool"}), list[str]()
-    (doubt,) = reasons.doubts(run, {}, None)
+    (doubt,) = doubts(run, (), lambda _: None)
     assert doubt.asked is not None
     made = record(run, doubt.asked, 2.0)
     monkeypatch.setattr(say, "note", lines.append)

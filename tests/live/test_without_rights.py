@@ -41,7 +41,7 @@ from fairground.host import Keeper
 from fairground.model import LabError
 with Keeper(os.environ) as keeper:
     try:
-        keeper.spawn(["true"], role="database", env={}, map_user=True)
+        keeper.spawn(["true"], role="database", env={}, view=OwnView(map_user=True))
     except LabError as error:
         print(type(error).__name__, error.message, error.hint, sep="\\n")
 """

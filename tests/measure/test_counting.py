@@ -32,6 +32,9 @@ class FakeReader:
         answered = self._readings // 2 * GOOD
         return WorkCount(answered * 1000, {name: answered for name in self.calls})
 
+    def forget_blocks(self) -> None:
+        """There are none."""
+
     def outside(self, _: object) -> tuple[str, ...]:
         """Who runs natively."""
         return self.natives

@@ -22,6 +22,7 @@ from fairground.host import free_port
 from fairground.inputs import workload_files
 from fairground.measure import prober
 from fairground.model import LoadRequest, Written
+from fairground.model.contract import AnswerRules
 from fairground.postgres import Database
 
 PROBED = [one for one in workload_files.load_workloads(SEEDS) if one.audit.writes]
@@ -212,3 +213,28 @@ def test_a_refused_question_is_no_write_that_is_there(
         probing.stop()
     found = probing.probes[0]
     assert (found.acknowledged, found.looked, found.late_ms) == (True, looked, late_ms)
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        ({"server": "text", "date": "text"}, None),
+        ({"server": "text", "x-cache": "text"}, "the answer has no header `x-cache`"),
+        ({"server": {"equals": "other"}, "date": "text"}, "the header `server` is"),
+    ],
+)
+def test_headers_of_its_answers_are_looked_at(rules: dict[str, object], said: str | None) -> None:
+    """A date that the load wants to be there is held to this moment here, as the contract has it."""
+    (workload,) = (one for one in PROBED if one.id == "tx")
+    contract = replace(workload.contract, answers=AnswerRules(headers={"server": "text", "date": "now"}))
+    written = replace(workload.audit, written=Written(holds="SELECT :answer->>'colour' = 'red'"))
+    expect = replace(workload.first.expect, headers=rules)
+    painting = replace(asking(workload, method="GET", path="/paint", expect=expect), audit=written, contract=contract)
+    until = time.monotonic() + 10
+    with answering(b'{"colour":"red"}') as port:
+        probing = prober.Prober(painting, ("127.0.0.1", port), cast(Database, Ledger(True)), lambda: True, True)
+        while not probing.probes and time.monotonic() < until:
+            time.sleep(0.01)
+        probing.stop()
+    found = probing.probes[0].header
+    assert found is None if said is None else found is not None and found.startswith(said)

@@ -25,6 +25,7 @@ from fairground.model import (
     HostUse,
     LabError,
     MachineError,
+    PathWire,
     RoleUse,
     Severity,
     StorageError,
@@ -32,7 +33,7 @@ from fairground.model import (
     Verdict,
     WorkloadEvent,
 )
-from fairground.model.contract import NO_CONTRACT
+from fairground.model.contract import NO_CONTRACT, CompiledDatabase
 
 
 class Played:
@@ -472,6 +473,40 @@ def test_two_servers_of_one_port_are_not_measured_side_by_side(folder: Path, mon
     ArmSession(bench, fixed[:1], folder)
     elsewhere = replace(other, stack=replace(plans.server("b"), port=8081).stacks[0])
     ArmSession(bench, [fixed[0], elsewhere], folder)
+
+
+COMPILED = CompiledDatabase("database-host", 5432, "its_own", "its_user", "its_word")
+
+
+def test_two_servers_of_one_database_are_not_measured_side_by_side(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One database has the name that both have compiled in."""
+    world = World({"a": Server(), "b": Server()})
+    bench = world.moved_into(monkeypatch).bench()
+    both = [replace(arm, stack=replace(plans.server(arm.label), database=COMPILED).stacks[0]) for arm in world.arms()]
+    with pytest.raises(LabError, match="`a` and `b` ask the database its_own whatever they are told"):
+        ArmSession(bench, both, folder)
+
+
+@pytest.mark.parametrize(
+    ("port", "shared", "topology", "said"),
+    [
+        (17_000, None, Topology(), "and the database is at port 17000"),
+        (5432, "no roles", Topology(), "as a user of its own: no roles"),
+        (5432, None, Topology(pooler="pgbouncer-tx"), "nothing can stand between it and its database"),
+        (5432, None, Topology(wire=PathWire(database_ms=1.0)), "nothing can stand between it and its database"),
+    ],
+)
+def test_a_database_that_cannot_be_reached_as_compiled_in_is_said_at_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, port: int, shared: str | None, topology: Topology, said: str
+) -> None:
+    """The sentence names the stack, and what it connects to; nothing is started."""
+    world = World({"a": Server()})
+    (arm,) = world.arms()
+    there = SimpleNamespace(shared=shared, admin=SimpleNamespace(port=port))
+    bench = replace(world.moved_into(monkeypatch).bench(), database=cast(Any, there))
+    stack = replace(plans.server("a"), database=COMPILED).stacks[0]
+    with pytest.raises(LabError, match=f"`a` connects to port 5432 of `database-host` whatever it is told.*{said}"):
+        ArmSession(bench, [replace(arm, stack=stack, cell=replace(arm.cell, topology=topology))], folder)
 
 
 def test_a_port_that_another_process_has_is_the_machines(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     @contextmanager
     def start(
-        keeper: object, cache: object, url: object, settings: object, version: int | None, there: object
+        keeper: object, cache: object, url: object, settings: object, version: int | None, there: object, port: object
     ) -> Iterator[FakeServer]:
         said.append(f"start {version}")
         yield FakeServer(version, lambda _: None)

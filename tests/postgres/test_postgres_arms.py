@@ -16,7 +16,9 @@ from builders.contracts import SEEDS
 from fairground import postgres
 from fairground.host import Keeper
 from fairground.model import Durability
+from fairground.model.contract import CompiledDatabase
 from fairground.postgres import Database
+from fairground.postgres.activity import activity, hygiene
 from fairground.postgres.errorlog import MOST_KEPT_BYTES, ErrorLog
 from fairground.postgres.names import of_arm
 
@@ -58,6 +60,21 @@ def test_arms_have_data_of_their_own(arms: Arms) -> None:
     two.reset(SEEDS.data(SCALE))
     assert contents(two) == fresh
     assert contents(one) == changed != fresh
+
+
+@pytest.mark.live
+def test_an_arm_has_the_names_that_its_server_has_compiled_in(database: Database) -> None:
+    """It is seen and counted as others are, and gone with them."""
+    arm = database.arm(2, CompiledDatabase("database-host", database.admin.port, "its_own", "its_user", "its_word"))
+    arm.reset(SEEDS.data(SCALE))
+    with client(arm) as connection, database.connect("postgres") as lab:
+        row = connection.execute("SELECT current_database(), current_user, count(*) FROM users").fetchone()
+        assert row is not None and row[:2] == ("its_own", "its_user") and row[2] > 0
+        assert set(activity(lab)) == {"its_own"} and hygiene(lab).foreign == 0
+    database.drop_arms()
+    with database.connect("postgres") as lab:
+        assert lab.execute("SELECT 1 FROM pg_database WHERE datname = 'its_own'").fetchone() is None
+        assert lab.execute("SELECT 1 FROM pg_roles WHERE rolname = 'its_user'").fetchone() is None
 
 
 @pytest.mark.live

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ import pytest
 from builders.contracts import SEEDS
 from builders.paths import ROOT
 from fairground import postgres
-from fairground.host import Keeper
+from fairground.host import Keeper, free_address, free_port
 from fairground.judge import written
 from fairground.model import MAJORS, OWN_MAJOR, DatabaseEnded, Durability, LabError
 from fairground.postgres import Database, embedded, packages
@@ -276,3 +277,26 @@ def test_flushes_tell_who_waits_for_the_disk(crashing: Callable[[], Database]) -
         assert flushed("on") >= 300
         client.execute("SELECT pgbench_tx(1, 1, 1, 1)")
         assert not written.flush_line(flushed("off"), 300, 1).holds
+
+
+@pytest.mark.live
+def test_a_port_that_is_asked_for_is_had_at_an_address_of_its_own(keeper: Keeper, crash_cache: Path) -> None:
+    """Two databases have one port side by side, each at a loopback address that nobody else has."""
+    port = free_port()
+    one, two = (postgres.start(keeper, crash_cache, Durability.RELAXED, port=port) for _ in range(2))
+    try:
+        assert one.admin.port == two.admin.port == port and one.admin.host != two.admin.host
+        for database in (one, two):
+            arm = database.arm(1)
+            arm.make_empty()
+            with psycopg.connect(arm.server_url()) as connection:
+                assert connection.info.port == port
+    finally:
+        for database in (one, two):
+            database.stop()
+
+
+def test_a_port_that_is_taken_at_every_address_is_not_had() -> None:
+    """Who listens at all addresses has it at each."""
+    with socket.create_server(("0.0.0.0", 0)) as taken:
+        assert free_address(taken.getsockname()[1]) is None

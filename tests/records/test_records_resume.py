@@ -19,6 +19,7 @@ from fairground import model, records
 from fairground.capacity.cells import capacities_of
 from fairground.capacity.loadcurve import CurvePoint, StepJudgement, StepWord
 from fairground.capacity.parts import CapacityPart, Phase
+from fairground.capacity.service.known import service_of
 from fairground.capacity.service.parts import ServiceChecks, Unit
 from fairground.capacity.service.parts import ServicePart as TryPart
 from fairground.capacity.service.values import Closed
@@ -28,6 +29,7 @@ from fairground.lab.recording import record_units, until_over
 from fairground.model import CellSettings, Finding, LabError, Load, Machine, Severity, StackInfo
 from fairground.model.pair import Round, WindowPair, WindowTally
 from fairground.model.record import CapacityAsked, ComparisonAsked, Head, Record, RecordKind, TryAsked
+from fairground.report.compared import comparison_of
 from fairground.run import stopping
 from fairground.stats.differences import DifferenceWord as Call
 
@@ -115,7 +117,7 @@ def test_an_arm_that_fails_ends_a_comparison_with_its_finding(tmp_path: Path) ->
     whole = last(comparison(record, measure))
     why = f"`b` is rejected: {REJECT.sentence}"
     assert (len(whole.entries), whole.end and whole.end.reason) == (2, why)
-    shown = pages.comparison_of(whole)
+    shown = comparison_of(whole)
     assert (shown.lines, shown.rejected, shown.sentences) == ((), why, [why])
     assert shown.document["rejected"] == why
     assert "ended by itself with exit code 3" in pages.write(whole).read_text()
@@ -131,14 +133,14 @@ def test_a_comparison_is_shown_again_from_its_record(tmp_path: Path) -> None:
         (whole.folder / name).unlink()
     pages.write(records.load(whole.folder))
     assert {path.name: path.read_text() for path in whole.folder.glob("compare.*")} == first
-    goodput, cost = pages.comparison_of(whole).lines
+    goodput, cost = comparison_of(whole).lines
     assert (goodput.difference.word, cost.difference.word) == (Call.FASTER, Call.EQUIVALENT)
 
 
 def test_two_modes_are_in_sentences_document_and_page(tmp_path: Path) -> None:
     """A server that is a fifth slower in every third start is said to be so wherever the comparison is shown."""
     whole = last(comparison(begun(tmp_path, RecordKind.COMPARISON, COMPARED), slower_at_times))
-    shown = pages.comparison_of(whole)
+    shown = comparison_of(whole)
     assert any("`b` has two modes: in 3 of 10 starts (30%; rounds 3, 6, 9)" in words for words in shown.sentences)
     assert shown.document["modes"]["high"] == (3, 6, 9)
     assert "has two modes" in pages.write(whole).read_text()
@@ -280,7 +282,7 @@ def test_a_try_goes_on_with_the_part_that_is_missing(stop_after: int, tmp_path: 
         list(tried(record, lambda done: measure(done, stop_after)))
     whole = last(tried(records.load(record.folder), measure))
     assert made == [0, 1, 2, 3, 4] and records.load(record.folder) == whole
-    visit = service.service_of(whole)
+    visit = service_of(whole)
     assert visit.conduct is not None and visit.conduct.body == b"hi" and visit.method == "GET"
     assert [one.connections for one in visit.closed] == [1, 10, 100] and len(visit.curve) == 1
     page = pages.write(whole).read_text()
@@ -290,7 +292,7 @@ def test_a_try_goes_on_with_the_part_that_is_missing(stop_after: int, tmp_path: 
 def test_a_service_that_never_answered_has_a_page(tmp_path: Path) -> None:
     """What it did is a finding, and what nobody measured is unknown."""
     whole = last(tried(begun(tmp_path, RecordKind.TRY, TRIED), lambda done: iter([TryPart(Unit.SERVICE, findings=(REJECT,))])))
-    visit = service.service_of(records.load(whole.folder))
+    visit = service_of(records.load(whole.folder))
     assert (visit.conduct, visit.closed, visit.broken) == (None, (), (REJECT,))
     assert REJECT.sentence in pages.write(whole).read_text()
 

@@ -152,11 +152,15 @@ def test_a_claim_is_a_tick_and_an_interval_on_one_axis() -> None:
 
 def test_a_waterfall_has_a_bar_for_each_step() -> None:
     """What saves goes to the left of nothing; more steps than fit are left to the table."""
-    drawn = waterfall.picture([WaterfallStep("Express", 40.0, 30.0, 50.0), WaterfallStep("chi", -2.0, -3.0, -1.0)])
+    drawn = waterfall.picture(
+        [WaterfallStep("Express", 40.0, 30.0, 50.0), WaterfallStep("chi", -2.0, -3.0, -1.0)], "it adds", "µs"
+    )
     assert drawn is not None and "Express: 40.0 µs (30.0 to 50.0)" in drawn and "chi: −2.00 µs" in drawn
-    many = waterfall.picture([WaterfallStep(f"s{place}", 1.0, 1.0, 1.0) for place in range(waterfall.MOST + 3)])
+    many = waterfall.picture([WaterfallStep(f"s{place}", 1.0, 1.0, 1.0) for place in range(waterfall.MOST + 3)], "it adds", "µs")
     assert many is not None and many.count('role="img" aria-label="s') == waterfall.MOST
-    assert waterfall.picture([]) is None
+    saves = waterfall.picture([WaterfallStep("chi", -200.0, -300.0, -100.0)], "it adds", "calls")
+    assert saves is not None and ">it adds<" in saves and ">−200<" in saves and "chi: −200 calls" in saves
+    assert waterfall.picture([], "it adds", "µs") is None
 
 
 def test_the_page_begins_with_the_card_and_has_the_plot_and_the_questions() -> None:

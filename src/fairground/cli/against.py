@@ -18,6 +18,7 @@ from fairground.lab.preparation import Inputs
 from fairground.model import LabError, Load, secret
 from fairground.model.record import ComparisonAsked, TryAsked
 from fairground.report import fail_on
+from fairground.report.compared import comparison_of
 
 BUDGET, CONNECTIONS = "1m", 100
 OPTIONS = (
@@ -70,7 +71,7 @@ def measure(inputs: Inputs, asked: ComparisonAsked, given: Given, rule: fail_on.
     voice = Voice(given["quiet"], again="compare --resume RUN", tell=compared.tell)
     record = finish(lambda sink: against.compare_services(inputs, asked, (a, b), sink), voice)
     pages.write(record)
-    found = pages.comparison_of(record)
+    found = comparison_of(record)
     compared.show(found, record.folder, given["markdown"], given["as_json"])
     compared.leave(found, rule)
 

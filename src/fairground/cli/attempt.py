@@ -15,6 +15,7 @@ from fairground.capacity import objective
 from fairground.capacity.service import address
 from fairground.capacity.service.behaviour import Encrypted
 from fairground.capacity.service.drive import CONNECTIONS
+from fairground.capacity.service.known import service_of
 from fairground.capacity.service.values import Visit
 from fairground.cli import against, say, typed
 from fairground.cli.arguments import takes
@@ -91,7 +92,7 @@ def try_(_: typer.Context, given: Given) -> None:
         encrypted = asked.url.replace("http://", "https://", 1)
         say.note(f"the service speaks TLS, so this goes on with {secret.redact(encrypted)}")
         record = attempt(replace(asked, url=encrypted))
-    page, found = pages.write(record), service.service_of(record)
+    page, found = pages.write(record), service_of(record)
     _say(page, found, given["as_json"])
     if found.broken:
         raise typer.Exit(BAD_ANSWER)

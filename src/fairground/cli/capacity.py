@@ -22,14 +22,13 @@ from fairground.cli.seats import seat_verb
 from fairground.inputs import numbers, options, placing
 from fairground.inputs.asked import path
 from fairground.inputs.options import Given, Option
-from fairground.lab import capacity as capacities
-from fairground.lab import elsewhere, pages
+from fairground.lab import capacity, elsewhere, pages
 from fairground.lab.events import UnitDone
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.model import LabError, Load
 from fairground.model.record import CapacityAsked, RecordKind
-from fairground.report import capacity as words
+from fairground.report.capacity import part_lines, rows, sentences, text_curve
 
 LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS = 2_000, 10_000
 
@@ -81,7 +80,7 @@ def capacity_(_: typer.Context, given: Given) -> None:
     elsewhere.check_load(asked.load, asked.settings.place)
     with placed.hosts_of(given, asked.settings.place) as there:
         voice = Voice(given["quiet"], again="capacity --resume RUN", tell=_tell)
-        record = finish(lambda sink: capacities.capacity(replace(inputs, elsewhere=there), asked, sink), voice)
+        record = finish(lambda sink: capacity.capacity(replace(inputs, elsewhere=there), asked, sink), voice)
     page, found = pages.write(record), capacities_of(record)
     _say(page, found, given["as_json"])
     if any(one.confirmed_per_s is None for one in found):
@@ -91,7 +90,7 @@ def capacity_(_: typer.Context, given: Given) -> None:
 def _asked(given: Given, places: Places) -> CapacityAsked:
     """Read what is searched, and how, from the command line. LabError for what cannot be meant."""
     kept = objective.parse(given["slo"])
-    cells = capacities.capacity_cells(places, given["stack"] or [], given["workload"] or (), given["contract"])
+    cells = capacity.capacity_cells(places, given["stack"] or [], given["workload"] or (), given["contract"])
     timeout_ms = min(max(LEAST_TIMEOUT_MS, round(4 * (kept.deadline_us or 0) / 1000)), MOST_TIMEOUT_MS)
     load = Load(numbers.positive("--connections", given["connections"]), model="open", timeout_ms=timeout_ms)
     settings, load = seat_verb(given, load, given["database"])
@@ -117,15 +116,15 @@ def _tell(event: UnitDone) -> None:
     if part.number == 1 and part.phase == "search":
         stack, workload = asked.cells[part.cell - 1]
         say.note(f"{stack} on {workload}: {asked.objective}")
-    for line in words.part_lines(part):
+    for line in part_lines(part):
         say.note(f"{line}   at most {duration(event.left_s or 0.0)} left")
 
 
 def _say(page: Path, found: Sequence[Capacity], as_json: bool) -> None:
     if as_json:
-        say.document({"capacities": [words.rows(one) for one in found], "folder": str(page.parent)})
+        say.document({"capacities": [rows(one) for one in found], "folder": str(page.parent)})
         return
     for one in found:
-        for line in (*words.sentences(one), *words.text_curve(one.curve), *one.notes):
+        for line in (*sentences(one), *text_curve(one.curve), *one.notes):
             say.line(line)
     say.line(f"page  {page}")

@@ -13,8 +13,7 @@ from fairground.cli.follow import Voice, finish, record_to_resume, refuse_beside
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.inputs import options
 from fairground.inputs.options import Given, Option
-from fairground.lab import check as checking
-from fairground.lab import contract_check
+from fairground.lab import check, contract_check
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.model import LabError
@@ -51,7 +50,7 @@ def check_(_: typer.Context, given: Given) -> None:
     if inputs.record is not None:
         tell(inputs.record, inputs.record.entries)
     voice = Voice(again="check --resume RUN", tell=lambda event: tell(event.record, event.record.entries[-1:]))
-    record = finish(lambda sink: checking.check(inputs, asked, sink), voice)
+    record = finish(lambda sink: check.check(inputs, asked, sink), voice)
     if given["as_json"]:
         say.document({"stacks": {one.stack: one.row for one in record.entries}})
     end(record.entries)
@@ -95,14 +94,14 @@ def _inputs(given: Given) -> tuple[Inputs, CheckAsked]:
         return Inputs(places, record.head.command, database, record), record.head.asked
     if not given["names"] and not given["every"]:
         raise LabError("name a stack, or say `--all`", "./fairground check SERVER")
-    asked = checking.question(places, given["names"] or (), given["only"] or ())
+    asked = check.question(places, given["names"] or (), given["only"] or ())
     return Inputs(places, typed.command(), database), asked
 
 
 def show(record: Record[CheckAsked, StackChecked], one: StackChecked, verbose: bool) -> None:
     """One stack's cases as lines; nothing where it could not be tried."""
     if one.unavailable is None:
-        say.the_check(one.stack, one.findings, verbose, checking.log_of(record, one.stack))
+        say.the_check(one.stack, one.findings, verbose, check.log_of(record, one.stack))
 
 
 def end(found: Sequence[StackChecked]) -> None:

@@ -17,14 +17,14 @@ from fairground.cli.seats import seat_verb
 from fairground.inputs import numbers, options, placing
 from fairground.inputs.asked import path
 from fairground.inputs.options import Given, Option
-from fairground.lab import compare as comparing
 from fairground.lab import elsewhere, pages
-from fairground.lab.pages import Compared
+from fairground.lab.compare import TURN_S, compare_stacks, is_stack, long_enough, name_sides, workload_of
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.model import LabError, Load, Server, secret
 from fairground.model.record import ComparisonAsked, RecordKind
 from fairground.report import fail_on, two_runs
+from fairground.report.compared import Compared, comparison_of, tries_of
 from fairground.run import stopping
 
 OPTIONS = (
@@ -38,7 +38,7 @@ OPTIONS = (
     Option("budget", "Most time to spend, such as 90s or 5m.", str, "3m"),
     Option("width", "Stop when the interval is within ± this many percent.", float, 0.5),
     Option("window", "Seconds of load on each server in one pair.", numbers.Seconds, 1.0),
-    Option("turn", "Seconds of a turn, at least; slow answers make it longer.", numbers.Seconds, comparing.TURN_S),
+    Option("turn", "Seconds of a turn, at least; slow answers make it longer.", numbers.Seconds, TURN_S),
     Option("pairs", "Pairs of windows for each start, at most: six starts must fit (default: up to 5).", int | None, None),
     Option("plant", "Positive control: slow B down by this many percent of its CPU.", float, 0.0),
     Option("margin", "Within ± this many percent two stacks are equivalent.", float, 1.0),
@@ -47,6 +47,7 @@ OPTIONS = (
     Option("markdown", "Write the summary for a pull request to this file.", Path | None, None),
     *options.some("threads", "workers", "pool_size", "no_prepared", "durable", "pin"),
     options.COUNT,
+    options.WHERE,
     Option("requests", "With --count: requests of each start (default: about 3 s of its first).", int | None, None),
     options.ONE_VERSION,
     options.SEATS,
@@ -72,6 +73,8 @@ def compare(context: typer.Context, given: Given) -> None:
     if given["count"]:
         count.compare(context, given, places)
         return
+    if given["where"]:
+        raise LabError("`--where` goes with `--count`: time has no functions here", "leave it out, or add --count")
     if given["requests"] is not None:
         raise LabError("`--requests` goes with `--count`: time is compared in windows", "leave it out, or add --count")
     rule = None if given["fail_on"] is None else fail_on.parse(given["fail_on"])
@@ -88,7 +91,7 @@ def compare(context: typer.Context, given: Given) -> None:
             return
         elsewhere.same(record.folder.name, asked.settings.place, placed.placed_roles(given))
         shown, folder = _measured(inputs, asked, given)
-    elif a is not None and b is not None and not comparing.is_stack(known, a) and not comparing.is_stack(known, b):
+    elif a is not None and b is not None and not is_stack(known, a) and not is_stack(known, b):
         shown = _of_records(places, a, b)
     else:
         inputs = Inputs(places, typed.command(), given["database"])
@@ -104,9 +107,9 @@ def _asked(places: Places, given: Given, known: Sequence[Server]) -> ComparisonA
     settings, load = seat_verb(given, load, given["database"])
     settings = placing.settings(settings, placed.placed_roles(given))
     sql = None if settings.sql_before is None else settings.sql_before.name
-    named = comparing.name(known, given["a"], given["b"], given["revisions"], sql)
-    workload = comparing.workload_of(places, known, named, given["workload"], given["contract"])
-    load, turn_s = comparing.long_enough(places, workload, settings, load, numbers.positive("--turn", given["turn"]))
+    named = name_sides(known, given["a"], given["b"], given["revisions"], sql)
+    workload = workload_of(places, known, named, given["workload"], given["contract"])
+    load, turn_s = long_enough(places, workload, settings, load, numbers.positive("--turn", given["turn"]))
     budget_s = numbers.seconds("--budget", given["budget"])
     pairs = stopping.pairs_within(budget_s, load) if given["pairs"] is None else numbers.repeats("--pairs", given["pairs"])
     return ComparisonAsked(
@@ -135,9 +138,9 @@ def _measured(inputs: Inputs, asked: ComparisonAsked, given: Given) -> tuple[Com
     elsewhere.check_load(asked.load, asked.settings.place)
     with placed.hosts_of(given, asked.settings.place) as there:
         voice = Voice(given["quiet"], again="compare --resume RUN", tell=compared.tell)
-        record = finish(lambda sink: comparing.compare_stacks(replace(inputs, elsewhere=there), asked, sink), voice)
+        record = finish(lambda sink: compare_stacks(replace(inputs, elsewhere=there), asked, sink), voice)
     pages.write(record)
-    return pages.comparison_of(record), record.folder
+    return comparison_of(record), record.folder
 
 
 def _of_records(places: Places, a: str, b: str) -> Compared:
@@ -146,7 +149,7 @@ def _of_records(places: Places, a: str, b: str) -> Compared:
         if "://" in text:
             raise LabError(f"`{secret.redact(text)}` is a URL, and no stack or record", "./fairground try URL_A --against URL_B")
     if any(records.is_kind(places.results, part, RecordKind.TRY) for text in (a, b) for part in text.split(",")):
-        return pages.tries_of(*([records.load(records.find(places.results, part, RecordKind.TRY)) for part in text.split(",")]
+        return tries_of(*([records.load(records.find(places.results, part, RecordKind.TRY)) for part in text.split(",")]
                                 for text in (a, b)))  # fmt: skip
     return _of_runs(places, a, b)
 

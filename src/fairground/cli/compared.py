@@ -9,17 +9,16 @@ import typer
 from fairground.cli import say
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.cli.screen import duration
-from fairground.lab import pages
 from fairground.lab.events import UnitDone
-from fairground.lab.pages import Compared
 from fairground.model import storing
 from fairground.report import fail_on
+from fairground.report.compared import Compared, decision_of
 from fairground.report.fail_on import Rule
 
 
 def tell(event: UnitDone) -> None:
     """One line for each round."""
-    found = pages.decision_of(event.record)
+    found = decision_of(event.record)
     words = "" if found.half_width is None else f", ± {found.half_width:.1%}"
     left = duration(event.left_s or 0.0)
     say.note(f"round {len(event.record.entries)}: {found.pairs} pairs{words}, at most {left} left")

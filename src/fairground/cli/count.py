@@ -13,23 +13,21 @@ from fairground.cli import say, typed
 from fairground.cli.follow import Voice, finish
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.cli.seats import seat_verb
-from fairground.inputs import asked as asking
-from fairground.inputs import manifest, numbers, options
+from fairground.inputs import asked, manifest, numbers, options
 from fairground.inputs.options import Given
-from fairground.lab import compare as comparing
-from fairground.lab import count as counting
-from fairground.lab import pages
+from fairground.lab import count, pages
+from fairground.lab.compare import is_stack, name_sides, workload_of
 from fairground.lab.events import UnitDone
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.model import CellSettings, LabError, Load, storing
 from fairground.model.count import CountArm, CountAsked, CountedStart
 from fairground.model.record import Record, RecordKind
-from fairground.report import counts, fail_on
+from fairground.report import counts, fail_on, where
 from fairground.report.counts import CountReport
 from fairground.report.fail_on import Rule
-from fairground.stats import counts as of_starts
-from fairground.stats.counts import FLOOR
+from fairground.report.rendering import counts_of
+from fairground.stats.counts import FLOOR, calls, instructions
 
 CONNECTIONS = 16
 """Connections of a counted load, where nobody says how many: a server of one core is busy with fewer."""
@@ -37,7 +35,19 @@ BUDGET_S = 600.0
 """Most seconds of a counted run, where nobody says how many; two starts of each arm are made in any case."""
 WARMUP_S = 60.0
 """A warm-up that has not settled by then is told."""
-COMMON = ("count", "workload", "contract", "connections", "budget", "requests", "threads", "workers", "pool_size", "no_prepared")
+COMMON = (
+    "count",
+    "where",
+    "workload",
+    "contract",
+    "connections",
+    "budget",
+    "requests",
+    "threads",
+    "workers",
+    "pool_size",
+    "no_prepared",
+)
 MAY = frozenset(
     {
         *(
@@ -68,14 +78,16 @@ def compare(context: typer.Context, given: Given, places: Places) -> None:
     _refuse_urls([text for text in (a, b) if text is not None])
     if given["resume"] is not None:
         record = _resumed(places, given)
-    elif a is not None and b is not None and not comparing.is_stack(known, a) and not comparing.is_stack(known, b):
+    elif a is not None and b is not None and not is_stack(known, a) and not is_stack(known, b):
         found = counts.between(*(records.load(records.find(places.results, text, RecordKind.COUNT)) for text in (a, b)))
+        if given["where"] and not found.where:
+            raise LabError("the two records do not say where: they were counted without `--where`", "count both again with it")
         _say(found, None, given["markdown"], given["as_json"], rule)
         return
     else:
-        named = comparing.name(known, a, b, given["revisions"])
-        workload = comparing.workload_of(places, known, named, given["workload"], given["contract"])
-        arms, floor = counting.arms_of(named), numbers.positive("--width", given["width"]) / 100
+        named = name_sides(known, a, b, given["revisions"])
+        workload = workload_of(places, known, named, given["workload"], given["contract"])
+        arms, floor = count.arms_of(named), numbers.positive("--width", given["width"]) / 100
         budget_s = numbers.seconds("--budget", given["budget"])
         record = _count(places, given, _asked(context, given, arms, (workload,), True, floor, budget_s))
     _tell(record, given["markdown"], given["as_json"], rule)
@@ -162,9 +174,19 @@ def _asked(
     settings = _on_one_core(settings, said)
     requests = None if given["requests"] is None else numbers.positive("--requests", given["requests"])
     load = load if "threads" in said else replace(load, threads=1)
-    path = asking.path(given)
+    path = asked.path(given)
     return CountAsked(
-        tuple(arms), tuple(workloads), compared, load, settings, given["seed"] or 1, budget_s, floor, requests, path
+        tuple(arms),
+        tuple(workloads),
+        compared,
+        load,
+        settings,
+        given["seed"] or 1,
+        budget_s,
+        floor,
+        requests,
+        path,
+        bool(given.get("where")),
     )
 
 
@@ -190,7 +212,7 @@ def _resumed(places: Places, given: Given) -> Record[CountAsked, CountedStart]:
 def _followed(inputs: Inputs, asked: CountAsked, given: Given) -> Record[CountAsked, CountedStart]:
     """Count under lines of progress, and write the page."""
     voice = Voice(given["quiet"], again="run --count --resume RUN", tell=_progress)
-    record = finish(lambda sink: counting.count_stacks(inputs, asked, sink), voice)
+    record = finish(lambda sink: count.count_stacks(inputs, asked, sink), voice)
     pages.write(record)
     return record
 
@@ -198,16 +220,16 @@ def _followed(inputs: Inputs, asked: CountAsked, given: Given) -> Record[CountAs
 def _progress(event: UnitDone) -> None:
     """One line for each start."""
     one: CountedStart = event.record.entries[-1]
-    value, where = of_starts.instructions(one), f"start {one.number} of {one.arm} on {one.workload}"
+    value, where = instructions(one), f"start {one.number} of {one.arm} on {one.workload}"
     if value is None:
         say.note(f"{where}: no number: {one.rejected or one.void}")
         return
     unsettled = "" if one.settled else ", not settled"
-    say.note(f"{where}: {value:,.0f} instructions and {of_starts.calls(one):.2f} system calls for an answer{unsettled}")
+    say.note(f"{where}: {value:,.0f} instructions and {calls(one):.2f} system calls for an answer{unsettled}")
 
 
 def _tell(record: Record[CountAsked, CountedStart], markdown: Path | None, as_json: bool, rule: Rule | None) -> None:
-    _say(pages.counts_of(record), record.folder, markdown, as_json, rule)
+    _say(counts_of(record), record.folder, markdown, as_json, rule)
 
 
 def _say(found: CountReport, folder: Path | None, markdown: Path | None, as_json: bool, rule: Rule | None) -> None:
@@ -217,7 +239,7 @@ def _say(found: CountReport, folder: Path | None, markdown: Path | None, as_json
     if as_json:
         say.document(counts.document(found) | {"folder": None if folder is None else str(folder)})
     else:
-        for line in (*found.sentences, *found.notes):
+        for line in (*found.sentences, *where.sentences(found.where), *found.notes):
             say.line(line)
         if folder is not None:
             say.line(f"page  {folder / records.SHAPES[RecordKind.COUNT].page}")

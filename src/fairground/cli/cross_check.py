@@ -14,7 +14,7 @@ from fairground.cli.follow import Voice, Work, follow, record_to_resume, refuse_
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.inputs import asked, numbers, options
 from fairground.inputs.options import Given, Option
-from fairground.lab import cross_check as use_case
+from fairground.lab.cross_check import CrossCheck, cross_check_stack
 from fairground.lab.events import Finished, Reported
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
@@ -61,7 +61,7 @@ def cross_check(_: typer.Context, given: Given) -> None:
         raise typer.Exit(NOTHING_MEASURED)
 
 
-def cross_checked(record: use_case.CrossCheck, as_json: bool) -> None:
+def cross_checked(record: CrossCheck, as_json: bool) -> None:
     """A stored cross-check has no page: its lines are printed again."""
     if as_json:
         rows = [asdict(one) for one in record.entries]
@@ -78,7 +78,7 @@ def _work(given: Given) -> Work:
         refuse_beside_resume(**{"--stack": given["stack"]})
         record = record_to_resume(places.results, given["resume"], RecordKind.CROSS_CHECK)
         going_on = Inputs(places, command, given["database"], record)
-        return lambda sink: use_case.cross_check_stack(going_on, record.head.asked, sink)
+        return lambda sink: cross_check_stack(going_on, record.head.asked, sink)
     if given["stack"] is None:
         raise LabError("name the stack that is loaded", "./fairground cross-check --stack SERVER:VARIANT")
     count = numbers.positive("--connections", given["connections"])
@@ -95,7 +95,7 @@ def _work(given: Given) -> Work:
     names = () if given["workload"] is None else (given["workload"],)
     (workload,) = places.workloads_of(names, [stack], given["contract"])
     wanted = CrossCheckAsked(given["stack"], workload.id, loads, rounds, "")
-    return lambda sink: use_case.cross_check_stack(Inputs(places, command, given["database"]), wanted, sink)
+    return lambda sink: cross_check_stack(Inputs(places, command, given["database"]), wanted, sink)
 
 
 def _lines(agreements: Sequence[Agreement]) -> None:

@@ -14,7 +14,7 @@ import typer
 
 from fairground.cli import streams
 from fairground.cli.options import NOTHING_MEASURED, Json
-from fairground.lab import doctor as diagnosis
+from fairground.lab.doctor import can_measure, checks, default_seats, fixes, seats_lines
 from fairground.lab.places import Places
 
 
@@ -27,11 +27,11 @@ def doctor(
     Examples: ./fairground doctor · ./fairground doctor --install
     """
     places = Places.of(os.environ)
-    lines, seats = diagnosis.checks(places), diagnosis.default_seats()
+    lines, seats = checks(places), default_seats()
     if install:
-        for command in diagnosis.fixes(lines):
+        for command in fixes(lines):
             _run(command)
-        lines = diagnosis.checks(places)
+        lines = checks(places)
     if as_json:
         streams.document({"checks": [asdict(line) for line in lines], "seats": asdict(seats)})
     else:
@@ -40,10 +40,10 @@ def doctor(
             streams.line(f"{mark} {line.sentence}")
             if line.fix:
                 streams.line(f"    {'get it' if line.state == 'optional' else 'fix'}: {line.fix}")
-        for text in diagnosis.seats_lines(seats):
+        for text in seats_lines(seats):
             streams.line(text)
         streams.out.print(_sum(sum(line.state == "lacking" for line in lines)))
-    if not diagnosis.can_measure(lines):
+    if not can_measure(lines):
         raise typer.Exit(NOTHING_MEASURED)
 
 

@@ -140,7 +140,7 @@ def share(
     Examples: ./fairground host share --name HOST < ORDER
     """
     from fairground.fleet.order import Order
-    from fairground.lab import share as shares
+    from fairground.lab.share import answer
 
     try:
         order = Order.from_json(sys.stdin.buffer.readline())
@@ -149,7 +149,7 @@ def share(
             "what came on standard input is no order of a lab", "a host's worker starts this, and nobody else"
         ) from None
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    answered = shares.answer(order, Places.of(os.environ), name, HostsAsked(hosts, tls)).to_json()
+    answered = answer(order, Places.of(os.environ), name, HostsAsked(hosts, tls)).to_json()
     sys.stdout.buffer.write(answered)
     sys.stdout.buffer.flush()
 

@@ -16,10 +16,10 @@ from fairground.cli.follow import Voice, follow
 from fairground.cli.options import NOTHING_MEASURED
 from fairground.inputs import numbers, options
 from fairground.inputs.options import Given, Option
-from fairground.lab import replicate as use_case
 from fairground.lab.events import Replicated
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
+from fairground.lab.replicate import ALL, ReplicationAsked, replicate_all, replicate_suites
 from fairground.model import LabError, Until, Verdict
 from fairground.report import replication
 from fairground.report.replication import Replication
@@ -53,7 +53,7 @@ def replicate(_: typer.Context, given: Given) -> None:
     ./fairground replicate SUITE --run latest --markdown docs/replications.md
     """
     blocks = None if given["blocks"] is None else numbers.repeats("--blocks", given["blocks"])
-    asked = use_case.ReplicationAsked(
+    asked = ReplicationAsked(
         given["suite"],
         given["profile"],
         blocks,
@@ -63,8 +63,8 @@ def replicate(_: typer.Context, given: Given) -> None:
         _is_decided(given["until"]),
     )
     inputs = Inputs(Places.of(os.environ, given["servers"], given["results"]), asked.command, given["database"])
-    voice, several = Voice(given["quiet"], again=_again(asked)), asked.suite == use_case.ALL
-    work = use_case.replicate_all if several else use_case.replicate_suites
+    voice, several = Voice(given["quiet"], again=_again(asked)), asked.suite == ALL
+    work = replicate_all if several else replicate_suites
     ends = list[Replicated]()
     for event in follow(lambda sink: work(inputs, asked, sink), voice):
         if isinstance(event, Replicated):
@@ -85,15 +85,15 @@ def _is_decided(text: str | None) -> bool:
     return text is not None
 
 
-def _again(asked: use_case.ReplicationAsked) -> str:
+def _again(asked: ReplicationAsked) -> str:
     """Write the command that goes on with an interrupted run.
 
     For all suites it also says what the suites after the interrupted one are measured with.
     """
     words = ["replicate", asked.suite, "--profile", asked.profile]
-    if asked.suite == use_case.ALL and asked.blocks is not None:
+    if asked.suite == ALL and asked.blocks is not None:
         words += ["--blocks", str(asked.blocks)]
-    if asked.suite == use_case.ALL and asked.markdown is not None:
+    if asked.suite == ALL and asked.markdown is not None:
         words += ["--markdown", str(asked.markdown)]
     return shlex.join((*words, "--resume", "RUN"))
 

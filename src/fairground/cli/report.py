@@ -17,9 +17,9 @@ from fairground.cli.why import experiment
 from fairground.inputs import options
 from fairground.inputs.options import Given, Option
 from fairground.lab import pages
-from fairground.lab import site as sites
 from fairground.lab.events import SiteRecord, SiteWritten
 from fairground.lab.places import Places
+from fairground.lab.site import write
 from fairground.model import LabError
 from fairground.model.record import CheckAsked, Record, RecordKind, StackChecked
 from fairground.report import parts
@@ -91,7 +91,7 @@ def _check(record: Record[CheckAsked, StackChecked], as_json: bool) -> None:
 def _site(places: Places, target: Path, as_json: bool) -> None:
     """Write the site, with a line of progress for each record."""
     try:
-        for event in sites.write(places.results, target, places.suites):
+        for event in write(places.results, target, places.suites):
             match event:
                 case SiteRecord():
                     say.note(f"{event.place}/{event.records}  {event.id}{f'  damaged: {event.damage}' if event.damage else ''}")

@@ -18,10 +18,10 @@ from fairground.inputs import asked, manifest, numbers, options, placing
 from fairground.inputs.options import Given
 from fairground.inputs.placing import Placed
 from fairground.lab import elsewhere, reasons
-from fairground.lab import run as runs
 from fairground.lab.events import Reported
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
+from fairground.lab.run import dry_run, resume_run, run_suite
 from fairground.model import LabError, Seats, Suite, Verdict
 
 MAY_GO_ON = (*options.SHARED, *options.some("progress", "budget", "resume", "why", "hosts", "tls", "place"))
@@ -60,7 +60,7 @@ def run(context: typer.Context, given: Given) -> None:
 def _measure_here(chosen: Suite, given: Given, inputs: Inputs, voice: Voice) -> None:
     """Print the plan of a suite, or measure it on this machine."""
     if given["dry_run"]:
-        say.the_plan(runs.dry_run(chosen, inputs), voice.as_json)
+        say.the_plan(dry_run(chosen, inputs), voice.as_json)
     else:
         measure_suite(chosen, inputs, voice)
 
@@ -80,7 +80,7 @@ def _resume(given: Given, place: Placed, inputs: Inputs, voice: Voice) -> None:
     elsewhere.same(folder.name, elsewhere.placed_of(records.read_head(folder).asked), place)
     if (place and elsewhere.SERVER not in dict(place)) or given["hosts"] is None:
         with placed.hosts_of(given, place) as there:
-            finish(lambda sink: runs.resume_run(folder, replace(inputs, elsewhere=there), budget_s, sink), voice)
+            finish(lambda sink: resume_run(folder, replace(inputs, elsewhere=there), budget_s, sink), voice)
         return
     fleet.require_dask()
     from fairground.lab import hosts
@@ -154,7 +154,7 @@ def measure_suite(suite: Suite, inputs: Inputs, voice: Voice) -> None:
     """Measure a suite and report it; the exit code says what came of it."""
     if not voice.quiet:
         tell_seats([one.settings for one in suite.groups])
-    finish(lambda sink: runs.run_suite(suite, inputs, sink), voice)
+    finish(lambda sink: run_suite(suite, inputs, sink), voice)
 
 
 def finish(work: Work, voice: Voice) -> None:

@@ -9,7 +9,7 @@ from fairground.inputs import asked
 from fairground.inputs.options import Given
 from fairground.lab import setup
 from fairground.model import CellSettings, Load
-from fairground.report.text import seats as words
+from fairground.report.text import seats
 
 machine = setup.machine_seats
 
@@ -27,7 +27,7 @@ def tell_seats(some: Sequence[CellSettings]) -> None:
     found = dict.fromkeys((one.pin, one.place) for one in some)
     for pin, place in found:
         if pin or place:
-            say.note(f"seats: {words.sentence(pin, place)}")
+            say.note(f"seats: {seats.sentence(pin, place)}")
     there = machine(None)
     if there.shared and any(not pin for pin, _ in found):
         say.note(there.remark)

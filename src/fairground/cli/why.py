@@ -14,14 +14,14 @@ from fairground.cli.screen import duration
 from fairground.inputs import numbers, options
 from fairground.inputs.options import Given, Option
 from fairground.lab import pages
-from fairground.lab import why as asking
 from fairground.lab.events import UnitDone
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
+from fairground.lab.why import try_reason
 from fairground.model import LabError, foreign
 from fairground.model.experiment import Start, WhyAsked
 from fairground.model.record import Record, RecordKind
-from fairground.report.run import why as told
+from fairground.report.run.why import rows, sentences
 from fairground.run import question
 
 OPTIONS = (
@@ -53,7 +53,7 @@ def why(_: typer.Context, given: Given) -> None:
     if not given["quiet"]:
         _announce(asked)
     voice = Voice(given["quiet"], again="why --resume RUN", tell=_tell)
-    record = finish(lambda sink: asking.try_reason(inputs, asked, sink), voice)
+    record = finish(lambda sink: try_reason(inputs, asked, sink), voice)
     pages.write(record)
     experiment(record, given["as_json"])
 
@@ -75,9 +75,9 @@ def _inputs(given: Given) -> tuple[Inputs, WhyAsked]:
 def experiment(record: Record[WhyAsked, Start], as_json: bool) -> None:
     """Print what an experiment found, as lines or as a document."""
     if as_json:
-        say.document({"id": record.id, **told.rows(record.head.asked, record.entries), "folder": str(record.folder)})
+        say.document({"id": record.id, **rows(record.head.asked, record.entries), "folder": str(record.folder)})
         return
-    for line in told.sentences(record.head.asked, record.entries):
+    for line in sentences(record.head.asked, record.entries):
         say.line(line)
 
 

@@ -13,6 +13,9 @@ from fairground.model.contract import fill_names, fill_tree
 from fairground.model.source import STRICT
 from fairground.model.wire import ACCEPT, request_bytes
 
+NAMED = re.compile(r"\{(\w+(?:[\w-]*\.[\w-]+)?)\}")
+"""`{name}` of what an earlier answer said, or `{table.column}`."""
+
 
 class CaseKind(StrEnum):
     """A way to carry out the steps of a case; `exchange.py` and `procedures.py` have the meaning."""
@@ -49,15 +52,22 @@ class Request:
         return replace(self, target=fill_names(self.target, values), headers=headers, body=body, raw=raw)
 
     def with_kept(self, kept: Mapping[str, str]) -> Request:
-        """The request with what earlier answers of its case said, for each `{name}` of theirs."""
+        """The request with what earlier answers of its case said, for each `{name}` of theirs, or with `{table.column}`."""
         if not kept:
             return self
 
         def fill(text: str) -> str:
-            return re.sub(r"\{(\w+)\}", lambda found: kept.get(found[1], found[0]), text)
+            return NAMED.sub(lambda found: kept.get(found[1], found[0]), text)
 
         headers = tuple((name, fill(value)) for name, value in self.headers)
         return replace(self, target=fill(self.target), headers=headers, body=self.body and fill(self.body.decode()).encode())
+
+    @property
+    def cells(self) -> tuple[tuple[str, str], ...]:
+        """Table and column of each `{table.column}`, in their order."""
+        texts = (self.target, *(value for _, value in self.headers), (self.body or b"").decode("utf-8", "replace"))
+        names = (found[1].partition(".") for text in texts for found in NAMED.finditer(text) if "." in found[1])
+        return tuple((table, column) for table, _, column in names)
 
     def encode(self, host: str, port: int) -> bytes:
         """The bytes on the wire: those of a load, with the case's own headers after `accept`."""
@@ -192,6 +202,16 @@ class Case:
             before=fill_names(self.before, values),
             after=fill_names(self.after, values),
         )
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables whose cells its requests name, in their order."""
+        return tuple(dict.fromkeys(table for step in self.steps for table, _ in step.request.cells))
+
+    def with_cells(self, cells: Mapping[str, str]) -> Case:
+        """The case with these cells for its `{table.column}`."""
+        steps = (replace(step, request=step.request.with_kept(cells)) for step in self.steps)
+        return replace(self, steps=tuple(steps))
 
     @property
     def asks_database(self) -> bool:

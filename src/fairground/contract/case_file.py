@@ -157,7 +157,10 @@ class CaseReader:
         if procedure is not None:
             self._require(here, table.id, procedure)
         kind = CaseKind.PROCEDURE if procedure else table.kind
-        steps = [step for _, step in self.placed_steps(here, table)]
+        placed = list(self.placed_steps(here, table))
+        steps = [step for _, step in placed]
+        for place, step in placed:
+            self._check_cells(place, table.id, step, kind)
         if kind is CaseKind.PROCEDURE and not procedure:
             raise source.error(here, f"case `{table.id}` has no `procedure` in", names_hint(PROCEDURES, "procedures"))
         if not steps and procedure in (None, "answers"):
@@ -181,6 +184,16 @@ class CaseReader:
             self._contract.statement(table.after),
             table.warns,
         )
+
+    def _check_cells(self, here: Location, id: str, step: CaseStep, kind: CaseKind) -> None:
+        """Refuse a `{table.column}` of no table, and one in a procedure, which starts a server of its own."""
+        for name, column in step.request.cells:
+            if kind is CaseKind.PROCEDURE:
+                problem = f"case `{id}` is a procedure and names `{{{name}.{column}}}` in"
+                raise self.source.error(here, problem, "let a step of its own ask for it, with `keep`")
+            if name not in self._contract.tables:
+                problem = f"case `{id}` names `{{{name}.{column}}}`, and nothing is called `{name}` in"
+                raise self.source.error(here, problem, names_hint(self._contract.tables, "tables"))
 
     def _require(self, here: Location, id: str, procedure: str) -> None:
         """Refuse a procedure that is none, or whose means the file does not give."""

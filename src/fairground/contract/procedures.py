@@ -323,6 +323,8 @@ def _until(holds: Callable[[], bool], within_s: float) -> bool:
     return held
 
 
+NEEDS_TOLD = {"pool-exhausted": "pool_wait_ms", "connections-within-pool": "pool_size"}
+"""A procedure → the name of what a server must be told, to be held to it."""
 _PROCEDURES: dict[str, Callable[[Case, Target, Stage], CaseOutcome]] = {
     "answers": _answers,
     "pool-exhausted": _pool_exhausted,

@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from fairground.contract.case import Case, CaseKind
 from fairground.contract.exchange import CaseOutcome, Target, perform
 from fairground.contract.expected import AskDatabase
 from fairground.contract.judge import AnswerJudge
-from fairground.contract.procedures import carry_out
+from fairground.contract.procedures import NEEDS_TOLD, carry_out
 from fairground.contract.stage import NotStaged, Stage
 from fairground.contract.wire import Trouble
 from fairground.model import ContractError, Finding, LabError, MachineError, Severity
 from fairground.model.contract import Contract
+
+AskRow = Callable[[str, tuple[str, int]], Mapping[str, str]]
+"""Gives the first row of a contract's table, column → value, where a server at this address is asked for some of it."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The terms on which a server is tried. `skip`: workloads that it does not do, each with the reason.
+
+    `is_told`: whether it learns what a `$name` stands for. `rows`: gives cells of tables that cases name, asked anew for each.
+    """
+
+    skip: Mapping[str, str] = field(default_factory=dict)
+    is_told: Callable[[str], bool] = lambda _: True
+    rows: AskRow | None = None
 
 
 @dataclass(frozen=True)
@@ -42,13 +57,14 @@ def run(
     probe: AskDatabase | None = None,
     stage: Stage | None = None,
     only: Collection[str] | None = None,
-    skip: Mapping[str, str] | None = None,
+    terms: Terms | None = None,
 ) -> Report:
     """Try `cases` (or those named by `only`) on the server at `address`. A bad server is a finding, never an exception.
 
     `names` are what `$names` in the cases stand for: numbers at the data's scale, and the paths of this server.
-    `skip` maps workloads that the server does not do to the reason: cases of such workloads alone are not tried. Procedures come
-    last, since they start the server anew through `stage`. One that follows a failed case never meets the server that failed it.
+    Cases of workloads alone that `terms` skip are not tried, nor those that hold the server to what it is not told. Procedures
+    come last, since they start the server anew through `stage`. One that follows a failed case never meets the server that
+    failed it.
     """
     unknown = set(only or ()) - {case.id for case in cases}
     if unknown:
@@ -58,17 +74,17 @@ def run(
     bodies: dict[str, str] = {}
     failed = False
     values = {**contract.numbers_at(1), **contract.paths, **(names or {})}
-    known = AnswerJudge(contract, probe)
+    known, terms = AnswerJudge(contract, probe), terms or Terms()
     for written in sorted(chosen, key=lambda case: case.kind is CaseKind.PROCEDURE):
         case = written.fill(values)
-        reason = _untried(case, probe, stage, skip or {})
+        reason = _untried(case, probe, stage, terms)
         if reason is not None:
             findings.append(reason)
             continue
         started_s = time.monotonic()
         target = Target(*address, known, started_s + case.timeout_s)
         try:
-            seen = _tried(case, target, probe, stage, failed)
+            seen = _with_rows(case, target, probe, stage, failed, terms.rows)
         except NotStaged as lacking:
             findings.append(Finding(f"case:{case.id}", Severity.WARN, f"not tried: {lacking.message}"))
             continue
@@ -79,15 +95,35 @@ def run(
     return Report(tuple(findings), bodies)
 
 
-def _untried(case: Case, probe: AskDatabase | None, stage: Stage | None, skip: Mapping[str, str]) -> Finding | None:
+def _untried(case: Case, probe: AskDatabase | None, stage: Stage | None, terms: Terms) -> Finding | None:
     """The finding of a case that is not tried, or None."""
-    if case.workloads and all(workload in skip for workload in case.workloads):
-        return Finding(f"case:{case.id}", Severity.NOTE, f"skipped: {skip[case.workloads[0]]}", {"skipped": 1})
+    if case.workloads and all(workload in terms.skip for workload in case.workloads):
+        return Finding(f"case:{case.id}", Severity.NOTE, f"skipped: {terms.skip[case.workloads[0]]}", {"skipped": 1})
+    if (name := NEEDS_TOLD.get(case.procedure or "")) is not None and not terms.is_told(name):
+        return Finding(f"case:{case.id}", Severity.NOTE, f"skipped: the server is not told `${name}`", {"skipped": 1})
     if case.kind is CaseKind.PROCEDURE and stage is None:
         return Finding(f"case:{case.id}", Severity.WARN, "not tried: it needs the server's process and database, not a URL alone")
-    if case.asks_database and probe is None:
+    if case.asks_database and probe is None or case.tables and terms.rows is None:
         return Finding(f"case:{case.id}", Severity.WARN, "not tried: it needs the database to look into")
     return None
+
+
+def _with_rows(
+    case: Case, target: Target, probe: AskDatabase | None, stage: Stage | None, failed: bool, rows: AskRow | None
+) -> CaseOutcome:
+    """Carry the case out with a row of each table that it names: `:column` in its statements is of that row, too."""
+    cells = dict[str, str]()
+    try:
+        for table in case.tables:
+            assert rows is not None, "without rows the case is not tried"
+            cells |= {f"{table}.{column}": value for column, value in rows(table, (target.host, target.port)).items()}
+    except (MachineError, ContractError):
+        raise
+    except LabError as error:
+        return CaseOutcome(f"could not be carried out: {error.message}")
+    sent = {name.partition(".")[2]: value for name, value in cells.items()}
+    known = replace(target.known, sent={**target.known.sent, **sent})
+    return _tried(case.with_cells(cells), replace(target, known=known), probe, stage, failed)
 
 
 def _tried(case: Case, target: Target, probe: AskDatabase | None, stage: Stage | None, failed: bool) -> CaseOutcome:

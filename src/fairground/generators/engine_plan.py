@@ -95,6 +95,7 @@ def _request(workload: Workload, one: LoadRequest, weight: int, bodies: Mapping[
             "length": None,
             "body": _expected_body(one, bodies),
             "check_one_in": expect.check_one_in,
+            **({"headers": dict(expect.headers)} if expect.headers else {}),
         },
         "ledger": [dataclasses.asdict(entry) for entry in one.ledger],
         "log": _logged(workload, one),

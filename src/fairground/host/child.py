@@ -44,6 +44,17 @@ class Stopped:
     strays: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class OwnView:
+    """The view of the machine that a process has for itself, in namespaces of its own.
+
+    `map_user`: root looks like an ordinary user to it. `hosts`: a file that it sees in the place of /etc/hosts.
+    """
+
+    map_user: bool = False
+    hosts: Path | None = None
+
+
 ANSWERS_S = 20.0
 """A keeper that does not answer within so long stands still."""
 LOOK_S = 1.0
@@ -135,7 +146,7 @@ class Keeper:
         cwd: Path | str = "/",
         streams: Streams | None = None,
         limits: Limits | None = None,
-        map_user: bool = False,
+        view: OwnView = OwnView(),
         group: Group | None = None,
     ) -> Child:
         """Start `argv` in a session and (where the machine has them) a cgroup of its own, or `group`.
@@ -154,14 +165,15 @@ class Keeper:
                 "data_bytes": bounds.data_bytes,
                 "join": [str(path) for path in group.join],
                 "nofile": OPEN_FILES,
-                "map_user": map_user,
+                "map_user": view.map_user,
+                "hosts": None if view.hosts is None else str(view.hosts.resolve()),
             }
             answer = self._ask(order, (streams or Streams()).descriptors(null.fileno()))
         if "error" in answer:
             group.remove()
             if refused := of_machine(OSError(answer["number"], answer["error"])):
                 raise refused
-            hint = NO_NAMESPACE if map_user and not answer["number"] else None
+            hint = NO_NAMESPACE if view != OwnView() and not answer["number"] else None
             raise LabError(f"cannot start `{argv[0]}`: {answer['error']}", hint, exit_code=3)
         pid = int(str(answer["pid"]))
         self._children.add(pid)

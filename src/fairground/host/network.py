@@ -14,6 +14,8 @@ from fairground.model.wire import ACCEPT, request_bytes
 
 LOOPBACK = "127.0.0.1"
 """The address at which what a lab starts listens on its own machine. Nothing that measures has this address from elsewhere."""
+OWN_LOOPBACK = "127.54.32"
+"""The loopback addresses of which a database has one to itself, where a server has its port compiled in."""
 STATUS_WITHIN_S = 1.0
 BLOCK = 50
 """Ports of one lab in a range. Labs at work side by side have different blocks, so that none meets the other's servers."""
@@ -34,6 +36,24 @@ def free_port(first: int = 18_000, last: int = 19_999, host: str = LOOPBACK) -> 
             except OSError:
                 continue
     raise MachineError(f"no free port between {block} and {block + BLOCK - 1}", hint="ss -ltn shows who holds them")
+
+
+def free_address(port: int) -> str | None:
+    """A loopback address at which nobody listens on this port, claimed until this process ends; None where there is none."""
+    for number in range(1, 255):
+        address = f"{OWN_LOOPBACK}.{number}"
+        claim = socket.socket(socket.AF_UNIX)
+        try:
+            claim.bind(f"\0fairground-address-{address}-{port}")
+            with socket.socket() as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind((address, port))
+        except OSError:
+            claim.close()
+            continue
+        _claims.append(claim)
+        return address
+    return None
 
 
 @functools.cache

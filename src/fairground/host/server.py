@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import socket
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,11 @@ from urllib.parse import unquote, urlsplit
 import psutil
 
 from fairground.host.cgroup import Limits
-from fairground.host.child import Child, Keeper
+from fairground.host.child import Child, Keeper, OwnView
 from fairground.host.network import wait_ready
 from fairground.host.streams import Streams
-from fairground.model import CellSettings, Finding, Server, Severity, Stack
-from fairground.model.contract import Ready, fill_names
+from fairground.model import CellSettings, Finding, Server, Severity, Stack, storing
+from fairground.model.contract import CompiledDatabase, Ready, fill_names
 
 Under = Callable[[Sequence[str], Path], Sequence[str]]
 OTHERS = "docs/contracts.md has what a contract asks, and `./fairground try URL` measures a server without one"
@@ -75,6 +76,7 @@ def start(
     """Start a stack in its folder; what it prints on either stream goes to the file `stderr`.
 
     `under` makes of its command, and its folder, the words that start it under an emulation; None: it runs natively.
+    A database that it has compiled in is found at `database_url` all the same, in /etc/hosts of its own.
     """
     values = values_of(settings, host, port, database_url)
     memory_bytes = None if settings.memory_mb is None else settings.memory_mb * 1_000_000
@@ -87,7 +89,17 @@ def start(
             cwd=stack.server.folder,
             streams=Streams.into(stream),
             limits=Limits(settings.cpus, memory_bytes, settings.cores_of("server")),
+            view=OwnView(hosts=None if stack.server.database is None else _hosts(stack.server.database, values, stderr)),
         )
+
+
+def _hosts(database: CompiledDatabase, values: Mapping[str, str], beside: Path) -> Path:
+    """Write the names of hosts as a server with a compiled-in database sees them."""
+    file = beside.with_name("hosts")
+    with storing(file):
+        everybody = Path("/etc/hosts").read_text(encoding="utf-8", errors="replace")
+        file.write_text(f"{socket.gethostbyname(values['database_host'])} {database.host}\n{everybody}", encoding="utf-8")
+    return file
 
 
 def ready_of(server: Server) -> Ready:

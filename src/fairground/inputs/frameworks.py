@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from fairground.inputs import contracts, data_tables, files
 from fairground.inputs.recipe import Remark
 from fairground.model import LabError
-from fairground.model.contract import TOLD, Contract
+from fairground.model.contract import TOLD, CompiledDatabase, Contract
 from fairground.model.source import STRICT, names_hint
 
 FILE = "import.toml"
@@ -32,6 +32,14 @@ class ImportRules:
     paths: dict[str, str]
     database: dict[str, str] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def compiled(self) -> CompiledDatabase | None:
+        """The database by the words that sources have compiled in; None where the rules do not know all of them."""
+        words = {stands.removeprefix("$database_"): word for word, stands in self.database.items()}
+        if not {"host", "port", "name", "user", "password"} <= words.keys() or not words["port"].isdecimal():
+            return None
+        return CompiledDatabase(words["host"], int(words["port"]), words["name"], words["user"], words["password"])
 
     @property
     def host(self) -> str | None:

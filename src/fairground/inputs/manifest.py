@@ -7,6 +7,7 @@ trusted. The shape of a file is a dataclass below; `source` holds the file again
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -31,10 +32,15 @@ from fairground.model import (
     SuiteGroup,
     Topology,
 )
-from fairground.model.contract import STANDARD, Contract, Ready
+from fairground.model.contract import STANDARD, CompiledDatabase, Contract, Ready
 from fairground.model.source import STRICT, Location, Source, names_hint, nearest
 
 # ---------------------------------------------------------------- servers
+
+HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?")
+IDENTIFIER = re.compile(r"[A-Za-z_][\w-]{0,62}", re.ASCII)
+TAKEN = ("postgres", "template", "pg_", "fairground")
+"""What the names of databases and roles begin with that a server cannot have for itself."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,7 @@ class _ServerFile:
     environment: dict[str, str] | None = None
     port: int | None = None
     ready: Ready | None = None
+    database: CompiledDatabase | None = None
 
 
 def load_servers(
@@ -107,6 +114,7 @@ def _server(path: Path, contracts: Mapping[str, Contract], workloads: Collection
     return Server(
         identity, file.title, file.language, file.homepage, file.about, path.parent, file.needs, file.build, file.version,
         file.serve, variants, skip, contract, file.paths, file.environment, file.port, file.ready,
+        file.database,
     )  # fmt: skip
 
 
@@ -125,6 +133,7 @@ def _contract(source: Source, file: _ServerFile, contracts: Mapping[str, Contrac
             raise source.error(("paths", name), f"`paths.{name}` is `{text}` in", "begin it with `/`")
     if file.port is not None and not 1 <= file.port <= 65535:
         raise source.error(("port",), f"`port` is {file.port} in", "write a number from 1 to 65535")
+    _check_database(source, file.database)
     check_told(source, ("environment",), file.environment or {})
     check_command(source, ("serve",), file.serve)
     for name, variant in file.variants.items():
@@ -132,6 +141,21 @@ def _contract(source: Source, file: _ServerFile, contracts: Mapping[str, Contrac
     if file.ready is not None:
         require_names(source, ("ready", "path"), file.ready.path, contract.paths)
     return contract
+
+
+def _check_database(source: Source, database: CompiledDatabase | None) -> None:
+    """Hold what a server has compiled in against what a file of hosts, and PostgreSQL, can have."""
+    if database is None:
+        return
+    if not HOST.fullmatch(database.host):
+        raise source.error(("database", "host"), f"`database.host` is `{database.host}` in", "write a name of `/etc/hosts`")
+    if not 1 <= database.port <= 65535:
+        raise source.error(("database", "port"), f"`database.port` is {database.port} in", "write a number from 1 to 65535")
+    for key in ("name", "user"):
+        text = getattr(database, key)
+        if not IDENTIFIER.fullmatch(text) or text.startswith(TAKEN):
+            hint = "write letters, digits, - and _, and no name of PostgreSQL or the lab"
+            raise source.error(("database", key), f"`database.{key}` is `{text}` in", hint)
 
 
 def _check_commands(source: Source, file: _ServerFile) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from fairground.inputs.frameworks import FrameworkTest, ImportRules
 from fairground.inputs.recipe import Recipe, Remark
 from fairground.inputs.toml_text import text_of, value_of
 from fairground.model import foreign
-from fairground.model.contract import Contract
+from fairground.model.contract import CompiledDatabase, Contract
 
 
-def write(contract: Contract, rules: ImportRules, test: FrameworkTest, recipe: Recipe) -> tuple[str, list[Remark]]:
+def write(
+    contract: Contract, rules: ImportRules, test: FrameworkTest, recipe: Recipe, compiled: CompiledDatabase | None
+) -> tuple[str, list[Remark]]:
     """Write the manifest of a test; and all that was not taken over, which it has as comments."""
     paths, remarks = _paths(contract, rules, test)
     remarks = [*remarks, *recipe.remarks]
@@ -48,6 +51,11 @@ def write(contract: Contract, rules: ImportRules, test: FrameworkTest, recipe: R
         "",
         "[environment]",
         *(f"{key} = {text_of(value)}" for key, value in told.items()),
+        *(
+            ["", "[database]", *(f"{key} = {value_of(value)}" for key, value in asdict(compiled).items())]
+            if compiled is not None
+            else []
+        ),
         *_table("skip", skip),
         "",
         f"[variants.{_variant(test)}]",

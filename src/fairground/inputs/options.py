@@ -239,6 +239,7 @@ SHARED = (
 
 COUNT = Option("count", "Count instructions and system calls for an answer, under QEMU; time is not measured.", bool, False)
 """The option that counts work in place of measuring time."""
+WHERE = Option("where", "With --count: tell which functions and system calls make the difference.", bool, False)
 WHY = Option("why", "Then, within this time, experiments on what limited it: 3m.", str | None, None, metavar="TIME")
 HOSTS = (
     Option("hosts", "Where hosts have joined: an address, or hosts.toml. They measure, or --place says what.", str | None, None,

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from fairground.inputs import audits, edges
 from fairground.inputs.variants import NAME
 from fairground.model import LoadRequest, shape
+from fairground.model.contract import header_mistake
 from fairground.model.slot import has_slot, names_of, slots_of, sources_of
 from fairground.model.source import Location, Source, location_text, names_hint, nearest
 
+ANY_CASE = "any_case"
+"""Beside a shape: keys have any case."""
 SHAPES = {"json", "list", "object"}
 BODY_RULES = {"exact", "table", "verified", *SHAPES}
 
@@ -67,13 +70,21 @@ def _check_answer(source: Source, one: LoadRequest, around: Location) -> None:
     if one.expect.check_one_in < 1:
         place = (*here, "check_one_in")
         raise source.error(place, f"`{location_text(place)}` is below 1 in", "1 checks every body")
-    body = one.expect.body or {}
+    body = {key: value for key, value in (one.expect.body or {}).items() if key != ANY_CASE}
     if one.expect.body is not None and (len(body) != 1 or not set(body) <= BODY_RULES):
         hint = f"give it one of the keys {', '.join(sorted(BODY_RULES))}"
         raise source.error((*here, "body"), f"`{shown}` is unclear in", hint)
     kind = next(iter(body), None)
     if kind in SHAPES and (wrong := shape.mistake({kind: body[kind]}, "the body")) is not None:
         raise source.error((*here, "body"), f"`{shown}` is unclear ({wrong}) in", "docs/contracts.md has the grammar")
+    folds = (one.expect.body or {}).get(ANY_CASE, False)
+    if not isinstance(folds, bool) or folds and kind not in SHAPES:
+        hint = f"write true beside one of {', '.join(sorted(SHAPES))}, or leave it out"
+        raise source.error((*here, "body", ANY_CASE), f"`{shown}.{ANY_CASE}` is out of place in", hint)
+    for header, rule in one.expect.headers.items():
+        if (wrong := header_mistake(rule)) is not None:
+            place = (*here, "headers", header)
+            raise source.error(place, f"`{location_text(place)}` {wrong} in", "docs/contracts.md has the grammar")
     for place, slot in _named_slots(source, body, here):
         if not isinstance(slot, str) or not has_slot(one, slot):
             raise no_slot(source, one, place, str(slot))

@@ -27,12 +27,24 @@ class Probe:
     unflushed: bool | None = None
     answered_us: int | None = None
     looked: bool = True
+    header: str | None = None
+    """The clause on a header of its answer that is wrong; None: all are right, or there is no whole answer."""
 
 
 def findings(probes: Sequence[Probe], patience_s: float) -> tuple[Finding, ...]:
     """Reject if an acknowledged write was not there, or not on the disk, when its answer came: the look was after it."""
     looked = [probe for probe in probes if probe.looked]
-    return (*_late(looked, patience_s), *_unflushed(looked), *_unlooked(probes))
+    return (*_late(looked, patience_s), *_unflushed(looked), *_unlooked(probes), *_headers(probes))
+
+
+def _headers(probes: Sequence[Probe]) -> tuple[Finding, ...]:
+    """Reject headers that are wrong in most answers: a machine that stands still makes one date old, and no more."""
+    told = [probe for probe in probes if probe.acknowledged]
+    wrong = [probe.header for probe in told if probe.header is not None]
+    if 2 * len(wrong) <= len(told):
+        return ()
+    sentence = f"of {len(told)} answers to requests of the lab's own under load, {len(wrong)} had a wrong header: {wrong[-1]}"
+    return (Finding("headers-under-load", Severity.REJECT, sentence, {"looked_at": len(told), "wrong": len(wrong)}),)
 
 
 def _unlooked(probes: Sequence[Probe]) -> tuple[Finding, ...]:

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from fairground.contract import case_file
 from fairground.host import Keeper
-from fairground.inputs import contract_texts as texts
-from fairground.inputs import contracts, manifest, openapi, variants, workload_files
+from fairground.inputs import contract_texts, contracts, manifest, openapi, variants, workload_files
 from fairground.inputs.contract_texts import ProjectWords
 from fairground.inputs.openapi import OpenDocument, OpenQuestion
 from fairground.inputs.undecided import find_marks
@@ -116,7 +115,9 @@ class _Project:
     def write_contract(self, default: str, ready: str = "") -> None:
         """Write `contract.toml`. `ready`: the path that is proposed where nobody said one."""
         base = self.document.base if self.document is not None else ""
-        _write(self.home / contracts.FILE, texts.contract_toml(self.name, default, base, self.words, ready, self.left_out))
+        _write(
+            self.home / contracts.FILE, contract_texts.contract_toml(self.name, default, base, self.words, ready, self.left_out)
+        )
 
     def write_sql(self, places: Places, scratch: Path) -> None:
         """Write schema, seed and rights."""
@@ -124,16 +125,16 @@ class _Project:
             with Keeper(places.environ) as keeper:
                 _write(self.home / "schema.sql", dump_schema(keeper, self.asked.database, scratch))
         elif not self.words.migrate:
-            _write(self.home / "schema.sql", texts.SCHEMA)
-        _write(self.home / "seed.sql", texts.SEED)
-        _write(self.home / "rights.sql", texts.RIGHTS)
+            _write(self.home / "schema.sql", contract_texts.SCHEMA)
+        _write(self.home / "seed.sql", contract_texts.SEED)
+        _write(self.home / "rights.sql", contract_texts.RIGHTS)
 
     def write_questions(self) -> list[OpenQuestion]:
         """Write a workload and a case for each question, and give back those that the lab can read."""
         document = self.document
         asks = [one for one in self._placed(document) if self._is_written(one, document.name)] if document is not None else []
         if not asks:
-            asks = [texts.home_question()]
+            asks = [contract_texts.home_question()]
             self._is_written(asks[0], "nothing yet")
         return asks
 
@@ -143,8 +144,8 @@ class _Project:
 
     def write_server(self) -> None:
         """Write the application's manifest, and what explains the project."""
-        _write(self.root / SERVERS / self.name / "server.toml", texts.server_toml(self.name, self.words))
-        _write(self.root / "README.md", texts.readme(self.name, self.words.title))
+        _write(self.root / SERVERS / self.name / "server.toml", contract_texts.server_toml(self.name, self.words))
+        _write(self.root / "README.md", contract_texts.readme(self.name, self.words.title))
         _write(self.root / ".gitignore", "/results/\n")
 
     def read_back(self) -> int:
@@ -162,8 +163,8 @@ class _Project:
     def _is_written(self, one: OpenQuestion, origin: str) -> bool:
         """Write the files of a question; where the lab could not read them they go again, and it is said why."""
         workload, case = (self.home / folder / f"{one.id}.toml" for folder in ("workloads", "cases"))
-        _write(workload, texts.workload_toml(one, origin))
-        _write(case, texts.case_toml(one))
+        _write(workload, contract_texts.workload_toml(one, origin))
+        _write(case, contract_texts.case_toml(one))
         contract = contracts.read_contract(self.home)
         try:
             workload_files.read_workload(workload, contract)

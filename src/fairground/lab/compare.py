@@ -36,7 +36,7 @@ class Named:
     revisions: tuple[str, str] | None = None
 
 
-def name(known: Sequence[Server], a: str | None, b: str | None, old_new: str | None, sql: str | None = None) -> Named:
+def name_sides(known: Sequence[Server], a: str | None, b: str | None, old_new: str | None, sql: str | None = None) -> Named:
     """The sides that a person names: two stacks, one with two revisions, or one without and with a file of SQL.
 
     LabError for what is not there.

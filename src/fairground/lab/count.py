@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import os
 import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from fairground.host import build, emulation
-from fairground.host.emulation import Emulator
+from fairground.host.emulation import Emulator, Locator, Symbols
+from fairground.host.emulation.emulator import machine_words
 from fairground.inputs import revisions, workload_files
 from fairground.inputs.asked import one_stack
 from fairground.lab.compare import Named
@@ -35,7 +38,10 @@ def arms_of(named: Named) -> tuple[CountArm, CountArm]:
 def count_stacks(inputs: Inputs, asked: CountAsked, sink: Sink = unheard) -> Iterator[Event]:
     """Count what is missing. LabError where nothing can be counted here."""
     places = inputs.places
-    emulation.require(places.environ.get("PATH"))
+    path = places.environ.get("PATH")
+    emulation.require(path)
+    if asked.where:
+        emulation.require_nm(path)
     stacks = _stacks(places, asked)
     workloads = {id: workload_files.render(places.workload(id), asked.settings.scale) for id in asked.workloads}
     cells = [_cell(stack, workload, asked) for workload in workloads.values() for stack in stacks.values()]
@@ -44,8 +50,22 @@ def count_stacks(inputs: Inputs, asked: CountAsked, sink: Sink = unheard) -> Ite
         own = {"QEMU": emulator.version, "libc": " ".join(platform.libc_ver()) or "unknown"}
         testbed = replace(testbed, versions={**testbed.versions, **own})
         infos = {label: build.stack_infos([stack], testbed.builds)[stack.id] for label, stack in stacks.items()}
+        locators = _locators(testbed, stacks, places) if asked.where else {}
         record = open_record(inputs, RecordKind.COUNT, asked, testbed, infos)
-        yield from record_units(record, StartsToCount(testbed, emulator, stacks, workloads, record).units())
+        yield from record_units(record, StartsToCount(testbed, emulator, stacks, workloads, record, locators).units())
+
+
+def _locators(testbed: Testbed, stacks: Mapping[str, Stack], places: Places) -> dict[str, Locator]:
+    """Label → who tells the functions of its server. LabError where a program has no symbols."""
+    symbols, found = Symbols(testbed.bench.keeper, places.cache), dict[str, Locator]()
+    for label, stack in stacks.items():
+        folder = stack.server.folder
+        (program, *_) = machine_words(stack.serve, folder, testbed.bench.keeper.environ.get("PATH"))
+        program = os.path.realpath(program)
+        symbols.require(program)
+        own = Path(program).is_relative_to(folder.resolve())
+        found[label] = Locator(symbols, program, None if own else Path(program).name)
+    return found
 
 
 @dataclass
@@ -57,6 +77,7 @@ class StartsToCount:
     stacks: Mapping[str, Stack]
     workloads: Mapping[str, Workload]
     record: Record[CountAsked, CountedStart]
+    locators: Mapping[str, Locator]
 
     def units(self) -> Units:
         """Start after start, until none is worth its time."""
@@ -71,6 +92,7 @@ class StartsToCount:
         asked, stack, workload = self.record.head.asked, self.stacks[due.arm.label], self.workloads[due.workload]
         cell = _cell(stack, workload, asked)
         arm = CountedArm(due.arm.label, cell, workload, asked.seed, stack, emulator=self.emulator)
+        arm = replace(arm, locator=self.locators.get(due.arm.label))
         names = (part.replace("/", "-").replace(":", "-") for part in (due.arm.label, due.workload, str(due.number)))
         folder = self.record.folder / "raw" / " ".join(names)
         requests = counting.requests_of(made, asked, due)

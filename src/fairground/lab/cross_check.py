@@ -12,11 +12,11 @@ from pathlib import Path
 
 from fairground import generators, records
 from fairground.inputs.asked import one_stack
-from fairground.lab import run as runs
 from fairground.lab.events import Event, Planned, RecordOpened, Reported, Sink, unheard
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.lab.recording import VERBS, NewEntry, Units, record_units
+from fairground.lab.run import resume_run, run_suite
 from fairground.model import CellSettings, LabError, Run, Suite, SuiteGroup
 from fairground.model.record import CrossCheckAsked, Head, Record, RecordEnd, RecordKind
 from fairground.stats import agreement
@@ -33,9 +33,9 @@ def cross_check_stack(inputs: Inputs, asked: CrossCheckAsked, sink: Sink = unhea
     """
     record = inputs.record
     if record is None:
-        events = runs.run_suite(suite(inputs.places, asked), inputs, sink)
+        events = run_suite(suite(inputs.places, asked), inputs, sink)
     else:
-        events = runs.resume_run(_run_of(record, inputs.places), inputs, sink=sink)
+        events = resume_run(_run_of(record, inputs.places), inputs, sink=sink)
     for event in events:
         yield event
         if isinstance(event, Planned):

@@ -18,10 +18,10 @@ from fairground.fleet.shares import PlanShare
 from fairground.host import build
 from fairground.inputs import manifest
 from fairground.inputs.hosts import HostsAsked
-from fairground.lab import run as runs
 from fairground.lab import setup
 from fairground.lab.events import Absent, Began, Event, Planned, Said, TrialDone
 from fairground.lab.preparation import Inputs
+from fairground.lab.run import check_plan, end, require_stacks, resumable, texts, without_own_version
 from fairground.model import Ending, LabError, Plan, PlanSlot, Run, Stack, Suite, Trial
 from fairground.records import host_trial
 from fairground.report.text.words import plural
@@ -49,9 +49,9 @@ def dry_run(suite: Suite, inputs: Inputs, hosts: int) -> Plan:
     """The plan of a suite as it would be if so many hosts could build everything. LabError for what they cannot measure."""
     _check(inputs)
     workloads = inputs.places.workloads()
-    suite = runs.without_own_version(suite, None)
+    suite = without_own_version(suite, None)
     foreseen = plan.of_suite(suite, inputs.places.load_servers(), workloads, inputs.command, hosts=hosts)
-    runs.check_plan(foreseen, workloads, None)
+    check_plan(foreseen, workloads, None)
     return foreseen
 
 
@@ -68,7 +68,7 @@ def run(suite: Suite, there: Fleet, inputs: Inputs) -> Generator[Event]:
     answers = yield from _ready(there, foreseen, chosen)
     lacking = {name: why for one in answers for name, why in one.lacking.items()}
     yield from (Absent(name, why) for name, why in lacking.items())
-    frozen = plan.of_suite(runs.without_own_version(suite, None), servers, workloads, inputs.command, lacking, len(there.members))
+    frozen = plan.of_suite(without_own_version(suite, None), servers, workloads, inputs.command, lacking, len(there.members))
     first = answers[0]
     assert first.machine is not None
     folder = records.create_run(
@@ -79,11 +79,11 @@ def run(suite: Suite, there: Fleet, inputs: Inputs) -> Generator[Event]:
         versions=alike.common_versions(answers),
         database_settings=first.database_settings,
         stacks=alike.stack_infos(chosen, answers),
-        workloads=runs.texts(frozen, workloads),
+        workloads=texts(frozen, workloads),
     )
-    with runs.resumable(folder):
+    with resumable(folder):
         yield from measure_shares(records.load_run(folder), there, _digests(chosen))
-    yield from runs.end(folder, inputs)
+    yield from end(folder, inputs)
 
 
 def resume(folder: Path, there: Fleet, inputs: Inputs, budget_s: float | None = None) -> Generator[Event]:
@@ -98,7 +98,7 @@ def resume(folder: Path, there: Fleet, inputs: Inputs, budget_s: float | None = 
         known = records.with_budget(known, budget_s)
         yield from map(Said, there.remarks)
         chosen = manifest.stacks_of(left, inputs.places.load_servers())
-        runs.require_stacks(known, left, chosen, inputs.places)
+        require_stacks(known, left, chosen, inputs.places)
         head = records.read_head(folder)
         infos = {one.id: replace(head.stacks[one.id], content_hash=build.content_hash(one.server.folder)) for one in chosen}
         records.require_same(head, replace(head, stacks=infos))
@@ -111,9 +111,9 @@ def resume(folder: Path, there: Fleet, inputs: Inputs, budget_s: float | None = 
         records.require_same(head, replace(head, versions={**head.versions, **versions}))
         assert answers[0].machine is not None
         alike.require_kind(f"run `{known.id}` was begun on another kind of machine", known.machine, answers[0].machine)
-        with runs.resumable(folder):
+        with resumable(folder):
             yield from measure_shares(known, there, _digests(chosen))
-    yield from runs.end(folder, inputs)
+    yield from end(folder, inputs)
 
 
 def _check(inputs: Inputs) -> None:

@@ -101,8 +101,11 @@ def _write(
         made = Path(name) / test.id
         made.mkdir()
         recipe.remarks += _copy(folder, made / FILES, recipe)
-        recipe.remarks += _compiled_in(made, rules)
-        written, more = manifest_text.write(contract, rules, test, recipe)
+        places_of_host = () if rules.host is None or test.database == "none" else tuple(_compiled_in(made, rules.host))
+        compiled = rules.compiled if places_of_host else None
+        if compiled is None:
+            recipe.remarks += [Remark(*place, f"`{rules.host}` is compiled in") for place in places_of_host]
+        written, more = manifest_text.write(contract, rules, test, recipe, compiled)
         (made / "server.toml").write_text(written, encoding="utf-8")
         (made / ".gitignore").write_text(f"/{IMAGE}/\n", encoding="utf-8")
         remarks = tuple(foreign.line(str(one)) for one in more)
@@ -144,10 +147,8 @@ def _copy(folder: Path, target: Path, recipe: Recipe) -> list[Remark]:
     return remarks
 
 
-def _compiled_in(made: Path, rules: ImportRules) -> Iterator[Remark]:
-    """Find the database's host in the files, where the lab has another: each line needs a hand."""
-    if rules.host is None:
-        return
+def _compiled_in(made: Path, host: str) -> Iterator[tuple[str, int]]:
+    """Find the database's host in the files that were copied: file and line of each."""
     for current, folders, names in os.walk(made / FILES):
         folders.sort()
         for path in (Path(current, name) for name in sorted(names)):
@@ -157,10 +158,5 @@ def _compiled_in(made: Path, rules: ImportRules) -> Iterator[Remark]:
             if b"\0" in content[:1024]:
                 continue
             for line, text in enumerate(content.decode(errors="replace").splitlines(), 1):
-                if rules.host in text:
-                    where = path.relative_to(made).as_posix()
-                    yield Remark(
-                        where,
-                        line,
-                        f"`{rules.host}` is compiled in: let it read host, port, name, user and password from [environment]",
-                    )
+                if host in text:
+                    yield path.relative_to(made).as_posix(), line

@@ -80,7 +80,7 @@ def prepare(
         left = _left_of(cells, lacking, least)
         if keeper.groups.version is None:
             lacking["control slowed"] = "a planted slowdown needs cgroups, and none can be made here"
-        found = _databases(held, keeper, inputs, cells, left, _data(stacks, left or cells), sink)
+        found = _databases(held, keeper, inputs, cells, left, stacks, sink)
         hold_awake(held, keeper, places.environ, places.engine, lambda sentence: sink(Said(sentence)), awake)
         used = {cell.load.generator for cell in left}
         here = {name: tool for name, tool in tools.items() if tool is not None and name in used}
@@ -134,7 +134,7 @@ def _databases(
     inputs: Inputs,
     cells: Sequence[Cell],
     left: Sequence[Cell],
-    data: Sequence[ContractData],
+    stacks: Sequence[Stack],
     sink: Sink,
 ) -> Databases | None:
     """The database servers of the cells that are left, with their data; None where there is no cell at all."""
@@ -142,13 +142,19 @@ def _databases(
         return None
     found = Databases(
         keeper, inputs.places.cache, inputs.database_url, databases.settings_of(cells), databases.versions_of(left) or (None,),
-        data, inputs.elsewhere.database,
+        _data(stacks, left or cells), inputs.elsewhere.database, _port_of(stacks),
     )  # fmt: skip
     held.enter_context(found)
     sink(Said("making the data …"))
     for remark in found.ready():
         sink(Said(remark))
     return found
+
+
+def _port_of(stacks: Sequence[Stack]) -> int | None:
+    """The port at which one of them looks for its database whatever it is told; None where each is told."""
+    compiled = (stack.server.database for stack in stacks)
+    return next((one.port for one in compiled if one is not None), None)
 
 
 def _bench(keeper: Keeper, found: Databases | None, inputs: Inputs, tools: Mapping[str, Any], sink: Sink) -> Bench:

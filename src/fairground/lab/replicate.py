@@ -9,8 +9,7 @@ from pathlib import Path
 from fairground import records
 from fairground.claims import joined, judgement, tables
 from fairground.inputs import manifest
-from fairground.lab import pages, setup
-from fairground.lab import run as runs
+from fairground.lab import pages, run, setup
 from fairground.lab.events import Absent, Event, Planned, Replicated, Replicating, Reported, Said, Sink, unheard
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
@@ -78,7 +77,7 @@ def _until_decided(chosen: Suite, inputs: Inputs, asked: ReplicationAsked, sink:
         raise LabError("`--until decided` begins anew, and `--resume` goes on", "judge both runs together by --run FIRST,SECOND")
     found, measured = list[Run](), chosen
     while True:
-        for event in runs.run_suite(measured, inputs, sink):
+        for event in run.run_suite(measured, inputs, sink):
             yield event
             if isinstance(event, Reported):
                 found.append(event.run)
@@ -103,7 +102,7 @@ def replicate_all(inputs: Inputs, asked: ReplicationAsked, sink: Sink = unheard)
     chosen = {name: suite(inputs, replace(asked, suite=name)) for name in with_claims(places)}
     begun = None if asked.resume is None else suite_of(records.load_run(records.find_run(places.results, asked.resume)), chosen)
     names = list(chosen) if begun is None else list(chosen)[list(chosen).index(begun) :]
-    plans = [runs.dry_run(chosen[name], replace(inputs, command=asked.command)) for name in names]
+    plans = [run.dry_run(chosen[name], replace(inputs, command=asked.command)) for name in names]
     for place, name in enumerate(names):
         later = plans[place + 1 :]
         yield Replicating(name, len(chosen) - len(names) + place + 1, len(chosen), sum(map(plan.estimate_s, later)))
@@ -152,8 +151,8 @@ def suite(inputs: Inputs, asked: ReplicationAsked) -> Suite:
 def _events(chosen: Suite, inputs: Inputs, asked: ReplicationAsked, sink: Sink) -> Iterator[Event]:
     results = inputs.places.results
     if asked.resume is not None:
-        return runs.resume_run(records.find_run(results, asked.resume), inputs, sink=sink)
-    return runs.run_suite(chosen, inputs, sink)
+        return run.resume_run(records.find_run(results, asked.resume), inputs, sink=sink)
+    return run.run_suite(chosen, inputs, sink)
 
 
 def page_of(suite: str) -> str:

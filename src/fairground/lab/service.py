@@ -16,7 +16,6 @@ from fairground.capacity.service import behaviour, drive, parts
 from fairground.capacity.service.address import is_here
 from fairground.capacity.service.parts import Ahead, ServiceChecks, ServicePart, Unit
 from fairground.capacity.service.request import Asked
-from fairground.capacity.service.values import Visit
 from fairground.host import Child, Resident, Streams, listener, listens, machine
 from fairground.lab.events import Event, Going, Said, Sink, unheard
 from fairground.lab.preparation import Inputs, prepare
@@ -92,12 +91,6 @@ class _Pace:
         if self._ahead is not None:
             self._took.append((self._now() - self._since) / self._ahead.load_s)
         self._ahead = None
-
-
-def service_of(record: Record[TryAsked, ServicePart]) -> Visit:
-    """Return what is known of the service so far."""
-    asked = record.head.asked
-    return parts.visit(asked.url, asked.method.upper(), objective.parse(asked.objective), record.entries)
 
 
 def measure_parts(subject: Subject, done: Sequence[ServicePart]) -> Iterator[Ahead | ServicePart]:

@@ -18,8 +18,7 @@ from fairground.fleet.others import Others
 from fairground.host import build
 from fairground.inputs import manifest
 from fairground.inputs.hosts import HostsAsked
-from fairground.lab import elsewhere
-from fairground.lab import run as runs
+from fairground.lab import elsewhere, run
 from fairground.lab.events import Said, Within
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs, Testbed, prepare
@@ -38,7 +37,7 @@ def answer(order: Order, places: Places, host: str, at: HostsAsked) -> OrderAnsw
 
 def _answer(order: Order, places: Places, host: str, there: Others) -> OrderAnswer:
     said, workloads, cells = list[str](), places.workloads(), order.plan.cells
-    runs.check_machine(order.plan, None)
+    run.check_machine(order.plan, None)
     stacks = manifest.stacks_of(order.plan.slots, _servers(order, places, workloads))
 
     def hear(event: Within) -> None:
@@ -52,10 +51,10 @@ def _answer(order: Order, places: Places, host: str, there: Others) -> OrderAnsw
         if order.work is OrderWork.READY:
             return found
         with _scratch(places.cache / "fleet") as results:
-            folder = runs.create_folder(results, order.plan, testbed, {})
+            folder = run.create_folder(results, order.plan, testbed, {})
             for trial in order.known:
                 records.append_trial(folder, trial)
-            return _with_measurements(order, found, folder, testbed, runs.render_workloads(order.plan, workloads), stacks)
+            return _with_measurements(order, found, folder, testbed, run.render_workloads(order.plan, workloads), stacks)
 
 
 def _with_measurements(

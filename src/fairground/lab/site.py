@@ -17,6 +17,7 @@ from fairground.model.record import Listed, Record, RecordKind
 from fairground.records import Damaged
 from fairground.records.site_folder import MARK, SiteFolder
 from fairground.report import boards
+from fairground.report.rendering import render
 from fairground.report.run import crossing, story
 from fairground.report.site import history, site
 from fairground.report.site.history import History
@@ -156,5 +157,5 @@ def _pages(one: Listed, record: Record[Any, Any], run: Run | None) -> tuple[str,
         return cross_check.says(record), iter(())
     if one.kind is RecordKind.CHECK:
         return one.command, iter(())
-    made = pages.render(record, HOME)
+    made = render(record, HOME)
     return made.says, iter(made.files)

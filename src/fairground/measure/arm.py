@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from fairground.host import Child, Resident
-from fairground.host.emulation import Emulator
+from fairground.host.emulation import Emulator, Locator
 from fairground.judge import bottleneck, thresholds
 from fairground.model import (
     AuditLine,
@@ -104,9 +104,13 @@ class CheckArm(StackArm):
 
 @dataclass(frozen=True)
 class CountedArm(StackArm):
-    """A stack whose server runs under an emulation that counts what it carries out; None: it is not counted."""
+    """A stack whose server runs under an emulation that counts what it carries out; None: it is not counted.
+
+    `locator`: tells in which functions, where somebody asks.
+    """
 
     emulator: Emulator | None = None
+    locator: Locator | None = None
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import psycopg
 
 from fairground import contract
 from fairground.judge import answers
+from fairground.measure import supply
 from fairground.measure.arm import CheckArm
 from fairground.measure.faults import UNLIMITED
 from fairground.measure.path import STOP_GRACE_S
@@ -43,7 +44,7 @@ class CheckedStack(StartedStack):
                 probe=self.database.probe,
                 stage=self.stage,
                 only=self.arm.only,
-                skip=self.arm.stack.server.skip,
+                terms=supply.terms_of(self.arm, self.database),
             )
         self.findings.extend(report.findings)
         return report.bodies

@@ -27,9 +27,10 @@ class CountedStack(StartedStack):
         assert isinstance(self.arm, CountedArm) and self.arm.emulator is not None, "a counted arm needs an emulation"
         emulator, counts = self.arm.emulator, self.folder / "counts"
         counts.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
-        self.reader = CountReader(counts, emulator.calls, emulator.program)
+        locator = self.arm.locator
+        self.reader = CountReader(counts, emulator.calls, emulator.program, locator)
         path = self.bench.keeper.environ.get("PATH")
-        self.path.under = lambda words, folder: emulator.words(words, folder, path, counts)
+        self.path.under = lambda words, folder: emulator.words(words, folder, path, counts, locator is not None)
 
     def ready(self) -> None:
         """Prepare for the load as any stack, unless its server has left the emulation already."""
@@ -72,6 +73,11 @@ class CountedStack(StartedStack):
         )
         self.windows.append(window)
         return window
+
+    def close(self) -> None:
+        """Stop it. Counts of blocks are large, and have been read."""
+        super().close()
+        self.reader.forget_blocks()
 
     def _probed(self) -> int:
         """The requests of the lab's own so far that were answered: the server works for them, too."""

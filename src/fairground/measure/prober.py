@@ -16,6 +16,7 @@ import psycopg
 
 from fairground.contract import expected
 from fairground.contract.case import Request
+from fairground.contract.judge import header_problem
 from fairground.contract.wire import CaseWire, HttpAnswer, Trouble
 from fairground.generators.slots import Templates, text_of
 from fairground.judge.written import Probe
@@ -56,6 +57,7 @@ class Prober:
         asked = request_of(workload)
         assert asked is not None, "nobody probes a load none of whose writes can be asked for by itself"
         self.asked, self._written, self._address, self._keep_alive = asked, workload.audit.written, address, keep_alive
+        self._dated = workload.contract.answers.headers
         self._templates = Templates.of(asked, workload.rows)
         self._database, self._loaded, self._ending = database, loaded, threading.Event()
         self._doubts_errors = doubts_errors
@@ -119,7 +121,19 @@ class Prober:
             looked = True
         finally:
             unflushed = None if flushed is None else not flushed
-            self.probes.append(Probe(slots, acknowledged, late_ms, unflushed, answered_us, looked))
+            header = self._wrong_header()
+            self.probes.append(Probe(slots, acknowledged, late_ms, unflushed, answered_us, looked, header))
+
+    def _wrong_header(self) -> str | None:
+        """Say which header of the last good answer is wrong. Dates are held to this moment here, and to be there by the load."""
+        answer = self._answer
+        if answer is None or answer.status >= 400:
+            return None
+        found = (
+            header_problem(name, answer.header(name), self._dated.get(name, rule) if rule == "text" else rule, answer.waited_s)
+            for name, rule in self.asked.expect.headers.items()
+        )
+        return next((one for one in found if one is not None), None)
 
     def _is_there(self, connection: psycopg.Connection[Any], slots: Mapping[str, int | str], before: object) -> bool:
         """Tell whether the database has what was acknowledged: a value that is not the one `before`, or what the answer says."""

@@ -55,7 +55,8 @@ class ArmSession:
         on: Callable[[str, Doing], None] = lambda *_: None,
     ) -> None:
         assert len({arm.label for arm in arms}) == len(arms), "two arms have one label"
-        _require_ports(arms)
+        _require_apart(arms)
+        _require_reached(bench, arms)
         self._bench, self._number = bench, 0
         self._folders = list(folder.values()) if isinstance(folder, Mapping) else [folder]
         bench.require()
@@ -80,7 +81,7 @@ class ArmSession:
             served = NullResponder if isinstance(arm, NullArm) else Reached
             return served(self._bench, arm, folder, self._watch, seen, on)
         assert self._bench.database is not None, "an arm with a database needs a database server"
-        database = self._bench.database.arm(place)
+        database = self._bench.database.arm(place, arm.stack.server.database if isinstance(arm, StackArm) else None)
         kind: type[Pgbench] | type[StartedStack] = Pgbench
         if isinstance(arm, StackArm):
             seen.database = database.name
@@ -302,13 +303,31 @@ class _Still:
     counts: Mapping[str, _Counts]
 
 
-def _require_ports(arms: Sequence[Arm]) -> None:
-    """Raise LabError where two servers listen at one port whatever they are told: the second could not start beside the first."""
-    taken = dict[int, StackArm]()
-    for arm in arms:
-        if not isinstance(arm, StackArm) or (port := arm.stack.server.port) is None:
+def _require_apart(arms: Sequence[Arm]) -> None:
+    """Raise LabError where two servers have one port, or one database, whatever they are told: they cannot be up at once."""
+    taken = dict[object, StackArm]()
+    for arm in (one for one in arms if isinstance(one, StackArm)):
+        server = arm.stack.server
+        own = {"listen at port": server.port, "ask the database": server.database and server.database.name}
+        for does, what in own.items():
+            if what in taken:
+                sentence = f"`{taken[what].label}` and `{arm.label}` {does} {what} whatever they are told"
+                raise LabError(f"{sentence}, so that they cannot be up at once", "measure each in a run of its own")
+            if what is not None:
+                taken[what] = arm
+
+
+def _require_reached(bench: Bench, arms: Sequence[Arm]) -> None:
+    """Raise LabError where a server could not reach its database by the names that it has compiled in."""
+    for arm in (one for one in arms if isinstance(one, StackArm)):
+        compiled, topology, database = arm.stack.server.database, arm.cell.topology, bench.database
+        if compiled is None or database is None:
             continue
-        if port in taken:
-            sentence = f"`{taken[port].label}` and `{arm.label}` listen at port {port} whatever they are told"
-            raise LabError(f"{sentence}, so that they cannot be up at once", "measure each in a run of its own")
-        taken[port] = arm
+        has = f"`{arm.label}` connects to port {compiled.port} of `{compiled.host}` whatever it is told"
+        if topology.pooler is not None or topology.wire is not None and topology.wire.database_ms is not None:
+            raise LabError(f"{has}, so that nothing can stand between it and its database", "leave out pooler and wire")
+        if database.shared:
+            raise LabError(f"{has}, as a user of its own: {database.shared}", "leave out `--database`")
+        if database.admin.port != compiled.port:
+            where = f"the database is at port {database.admin.port}"
+            raise LabError(f"{has}, and {where}", f"free port {compiled.port}: ss -ltnp 'sport = :{compiled.port}'")

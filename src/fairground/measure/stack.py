@@ -224,14 +224,13 @@ class StartedStack(Loaded):
         """
         with self.phase("verify"):
             cases = contract.select(self.bench.cases, self.workload.id, quick=True)
-            probe, skip = self.database.probe, self.stack_arm.stack.server.skip
             report = contract.run(
                 cases,
                 address=(self.host, self.port),
                 contract=self.workload.contract,
                 names=self.stack_arm.names,
-                probe=probe,
-                skip=skip,
+                probe=self.database.probe,
+                terms=supply.terms_of(self.stack_arm, self.database),
             )
             excused = None if report.passed or not self.lost_statements() else prepared.excuse_prepared(report.findings)
             shown = report.findings if excused is None else excused

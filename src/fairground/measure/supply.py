@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from fairground.contract.case import Request
 from fairground.contract.expected import kept_values
+from fairground.contract.report import Terms
 from fairground.contract.wire import CaseWire, HttpAnswer, Trouble
 from fairground.generators.slots import in_json
+from fairground.measure.arm import StackArm
 from fairground.model import LabError, Workload, foreign
-from fairground.model.contract import DataRequest, DataTable
+from fairground.model.contract import Contract, DataRequest, DataTable
 from fairground.model.data import Rows
 from fairground.postgres import Database
 
@@ -38,6 +40,36 @@ def fill(workload: Workload, database: Database, address: tuple[str, int]) -> tu
             return workload, asked
         found[name] = asked
     return replace(workload, rows=found), None
+
+
+def terms_of(arm: StackArm, database: Database) -> Terms:
+    """The terms on which an arm's server is tried."""
+    server = arm.stack.server
+    return Terms(server.skip, server.is_told, FirstRows(arm.workload.contract, arm.names, database))
+
+
+@dataclass(frozen=True)
+class FirstRows:
+    """The first rows of a contract's tables, for its cases. `names`: what `$names` of the tables stand for."""
+
+    contract: Contract
+    names: Mapping[str, object]
+    database: Database
+
+    def __call__(self, name: str, address: tuple[str, int]) -> Mapping[str, str]:
+        """Ask for a row, column → value. LabError where the database has none, or the server says nothing to it."""
+        found = self._rows(name, address)
+        return dict(zip(found.columns, map(str, found.rows[0]), strict=True))
+
+    def _rows(self, name: str, address: tuple[str, int]) -> Rows:
+        table = self.contract.tables[name].fill(self.names)
+        if table.request is None:
+            found = _from_database(name, table, self.database)
+            return replace(found, rows=found.rows[:1])
+        asked = _from_server(name, table, self._rows(table.for_each, address), address)
+        if isinstance(asked, str):
+            raise LabError(asked)
+        return asked
 
 
 def _from_database(name: str, table: DataTable, database: Database) -> Rows:

@@ -38,7 +38,8 @@ def try_case(trial: StatementTrial, placed: PlacedCase) -> None:
         _number(trial, Spot(placed.source, (*placed.location, "database", list(placed.case.database)[number])), sql)
     if case.before:
         trial.answer(Spot(placed.source, (*placed.location, "before")), case.before)
-    kept, read_only = set[str](), not placed.writes
+    kept = {column for table in case.tables for column in trial.columns.get(table, ())}
+    read_only = not placed.writes
     for place, step in zip(placed.places, case.steps, strict=True):
         read_only = read_only and step.request.raw is None and step.request.method in SAFE
         _names(trial, Spot(placed.source, place), step)
@@ -77,6 +78,9 @@ def _names(trial: StatementTrial, spot: Spot, step: CaseStep) -> None:
     """Refuse a path with a `$name` that stands for nothing: it would be sent as it is written."""
     if left := names_in(step.request.target):
         trial.refuse(spot, f"unknown `${left[0]}` in a request of", f"names: {', '.join(sorted(trial.values))}")
+    for table, column in step.request.cells:
+        if column not in (known := trial.columns.get(table, ())):
+            trial.refuse(spot, f"`data.{table}` has no `{column}` for a request of", f"columns: {', '.join(known)}")
 
 
 def _step(trial: StatementTrial, spot: Spot, id: str, step: CaseStep, kept: Collection[str], read_only: bool) -> None:

@@ -50,6 +50,17 @@ def fill_tree(value: Any, values: Mapping[str, object]) -> Any:
     return type(value)(fill_tree(one, values) for one in value) if isinstance(value, list | tuple) else value
 
 
+@dataclass(frozen=True)
+class CompiledDatabase:
+    """The database that a server connects to, whatever it is told: what its authors have compiled in."""
+
+    host: str
+    port: int
+    name: str
+    user: str
+    password: str
+
+
 HEADER_RULES = ("text", "now", "absent")
 """The words of a header's rule; a table has `equals` or `one_of`."""
 

@@ -18,10 +18,14 @@ UNCOUNTED = "uncounted"
 
 @dataclass(frozen=True)
 class WorkCount:
-    """Instructions that a server's processes carried out in user space, and their system calls by name."""
+    """Instructions that a server's processes carried out in user space, and their system calls by name.
+
+    `functions`: the instructions of each function, where somebody asks where they are.
+    """
 
     instructions: int = 0
     system_calls: Mapping[str, int] = field(default_factory=dict)
+    functions: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def calls(self) -> int:
@@ -29,8 +33,13 @@ class WorkCount:
         return sum(self.system_calls.values())
 
     def __sub__(self, before: WorkCount) -> WorkCount:
-        calls = {name: count - before.system_calls.get(name, 0) for name, count in self.system_calls.items()}
-        return WorkCount(self.instructions - before.instructions, {name: count for name, count in calls.items() if count})
+        calls = _less(self.system_calls, before.system_calls)
+        return WorkCount(self.instructions - before.instructions, calls, _less(self.functions, before.functions))
+
+
+def _less(now: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:
+    """The counts that have grown, by how much."""
+    return {name: more for name, count in now.items() if (more := count - before.get(name, 0))}
 
 
 @dataclass(frozen=True)
@@ -47,7 +56,7 @@ class CountAsked:
     """The arms whose work is counted on each of the workloads. `floor`: a share that is not worth telling.
 
     `compared`: the second arm is held against the first. `requests`: of a start's counted windows together; None: as many as the
-    pace of the arm's first start allows.
+    pace of the arm's first start allows. `where`: instructions are told by function, too.
     """
 
     arms: tuple[CountArm, ...]
@@ -60,6 +69,7 @@ class CountAsked:
     floor: float
     requests: int | None = None
     topology: Topology = Topology()
+    where: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,6 +86,8 @@ class CountedStart:
     """One start of an arm on a workload: the unit of evidence.
 
     `requests` were asked in its counted windows together. `settled`: the counts of its warm-up's windows agreed before them.
+    `functions`: instructions for an answer by function, where that was asked for. `interpreter`: the program that carries out the
+    server's code, where it is none of the server's own: the functions are those of that program.
     """
 
     arm: str
@@ -86,6 +98,8 @@ class CountedStart:
     settled: bool
     findings: tuple[Finding, ...]
     took_s: float
+    functions: Mapping[str, float] = field(default_factory=dict)
+    interpreter: str | None = None
 
     @property
     def rejected(self) -> str | None:

@@ -1,4 +1,8 @@
-"""HdrHistogram V2 texts (base64), as the load engine writes them: read, written, and what their buckets mean. Pure."""
+"""HdrHistogram V2 texts (base64), as the load engine writes them: read, written, and what their buckets mean. Pure.
+
+The package `hdrhistogram` would do it, too. It brings two packages besides (pbr and setuptools) and a library in C, keeps counts
+of its own where arrays of numpy are wanted here, and has no bound on what a text unpacks to.
+"""
 
 from __future__ import annotations
 

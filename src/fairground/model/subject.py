@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from fairground.model.contract import NO_CONTRACT, Contract, Ready, names_in
+from fairground.model.contract import NO_CONTRACT, CompiledDatabase, Contract, Ready, names_in
 
 
 class Approach(StrEnum):
@@ -73,6 +73,15 @@ class Server:
     port: int | None = None
     """Where it listens, whatever it is told; None: where it is told to."""
     own_ready: Ready | None = None
+    database: CompiledDatabase | None = None
+    """The database that it connects to, whatever it is told; None: where it is told to."""
+
+    @property
+    def alone(self) -> str | None:
+        """The clause that says why no copy of it can be up beside it; None: one can."""
+        if self.port is not None:
+            return f"it listens at port {self.port} whatever it is told"
+        return None if self.database is None else f"it asks the database `{self.database.name}` whatever it is told"
 
     @property
     def told(self) -> Mapping[str, str]:

@@ -34,6 +34,8 @@ class Expectation:
     """None: what the contract says of every good answer, else any."""
     body: Mapping[str, object] | None = None
     check_one_in: int = 1
+    headers: Mapping[str, object] = field(default_factory=dict)
+    """Rules that each answer's headers are held to, with those of the contract. See docs/contracts.md."""
 
 
 SHARES = 10_000

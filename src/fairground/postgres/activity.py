@@ -13,7 +13,7 @@ from typing import Any
 import psycopg
 
 from fairground.model.use import UNUSED
-from fairground.postgres.names import ROLE, ROLES, THEIRS, TRIAL_DATABASE, TRIAL_DATABASES
+from fairground.postgres.names import MARKED, ROLE, ROLES, THEIRS, TRIAL_DATABASE
 
 STATEMENT_CHARACTERS = 500
 DOING = (
@@ -56,8 +56,8 @@ def activity(connection: psycopg.Connection[Any]) -> Mapping[str, Activity]:
         "SELECT CASE WHEN usename ~ %(roles)s THEN replace(usename, %(role)s, %(first)s) ELSE datname END,"
         f" {DOING}, CASE WHEN state <> 'idle' OR query_start > now() - interval '1 second'"
         " THEN left(query, %(most)s) END FROM pg_stat_activity"
-        f" WHERE (datname ~ %(ours)s OR usename ~ %(roles)s) AND {THEIRS} AND backend_type = 'client backend'",
-        {"most": STATEMENT_CHARACTERS, "ours": TRIAL_DATABASES, "roles": ROLES, "role": ROLE, "first": TRIAL_DATABASE},
+        f" WHERE (datid IN {MARKED} OR usename ~ %(roles)s) AND {THEIRS} AND backend_type = 'client backend'",
+        {"most": STATEMENT_CHARACTERS, "roles": ROLES, "role": ROLE, "first": TRIAL_DATABASE},
     ).fetchall()
     seen: defaultdict[str, list[tuple[str, str | None]]] = defaultdict(list)
     for database, doing, statement in rows:
@@ -96,9 +96,9 @@ def hygiene(connection: psycopg.Connection[Any]) -> Hygiene:
         # Others' sessions show what they do only to those who may read all statistics: what is hidden is unknown, not none.
         f"SELECT {checkpoints}::bigint, CASE WHEN sees THEN autovacuums END, CASE WHEN sees THEN strangers END FROM (SELECT"
         " pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') AS sees,"
-        " count(*) FILTER (WHERE backend_type = 'autovacuum worker' AND datname ~ %(ours)s)::int AS autovacuums,"
-        " count(*) FILTER (WHERE backend_type = 'client backend' AND state = 'active' AND datname !~ %(ours)s"
+        f" count(*) FILTER (WHERE backend_type = 'autovacuum worker' AND datid IN {MARKED})::int AS autovacuums,"
+        f" count(*) FILTER (WHERE backend_type = 'client backend' AND state = 'active' AND datid NOT IN {MARKED}"
         f" AND NOT coalesce(usename ~ %(roles)s, false) AND {THEIRS})::int AS strangers FROM pg_stat_activity) AS now",
-        {"ours": TRIAL_DATABASES, "roles": ROLES},
+        {"roles": ROLES},
     ).fetchone()
     return Hygiene(*row) if row else Hygiene(None, None, None)

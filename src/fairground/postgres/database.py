@@ -18,13 +18,14 @@ from psycopg import sql
 from fairground.host import Child, Keeper, Meter, Moment
 from fairground.model import ContractError, DatabaseEnded, DatabaseWork, Durability, LabError, foreign
 from fairground.model.cause import DatabaseLifetime
-from fairground.model.contract import ContractData, Migrations
+from fairground.model.contract import CompiledDatabase, ContractData, Migrations
 from fairground.postgres import commits, migrations, role, session, storage, template, traces
 from fairground.postgres.activity import waits
 from fairground.postgres.address import DatabaseAddress
 from fairground.postgres.errorlog import ErrorLog
-from fairground.postgres.names import APPLICATION_NAME, MARK, ROLE, THEIRS, TRIAL_DATABASES, of_arm
+from fairground.postgres.names import APPLICATION_NAME, MARK, MARKED, ROLE, TEMPLATES, THEIRS, of_arm
 from fairground.postgres.owner import Errors, Owner
+from fairground.postgres.traces import drop_database
 from fairground.postgres.wording import lost_statement_errors
 from fairground.postgres.work import flushes, table_numbers, work
 
@@ -112,10 +113,15 @@ class Database:
         user = of_arm(number, ROLE)
         self.app = admin if shared else replace(admin, user=user, password=role.password(self._secret, user), libpq=())
 
-    def arm(self, number: int) -> Database:
-        """The database of another arm on the same server; arms count from 1. It holds data once it is `reset`."""
+    def arm(self, number: int, compiled: CompiledDatabase | None = None) -> Database:
+        """The database of another arm on the same server; arms count from 1. It holds data once it is `reset`.
+
+        `compiled`: the names that it has in place of the lab's own.
+        """
         found = Database(self.admin, self.owner, number, self._errors, self.shared, self._secret)
         found.settled, found.keeper, found._templates = self.settled, self.keeper, self._templates
+        if compiled is not None:
+            found.name, found.app = compiled.name, replace(found.app, user=compiled.user, password=compiled.password)
         return found
 
     @property
@@ -215,13 +221,14 @@ class Database:
 
     def drop_arms(self) -> None:
         """Remove databases and roles of all arms, an earlier session's too: in a given server only those that the lab made."""
+        # In a server of our own all is ours, also what an interruption left without its mark.
+        ours = f"oid IN {MARKED}" if self.owner is None else f"NOT datistemplate AND datname <> '{HOME}'"
         with self.connect(HOME) as connection:
             rows = connection.execute(
-                "SELECT datname, shobj_description(oid, 'pg_database') FROM pg_database WHERE datname ~ %s", [TRIAL_DATABASES]
+                f"SELECT datname FROM pg_database WHERE {ours} AND datname !~ %s".encode(), [TEMPLATES]
             ).fetchall()
-            for name, comment in rows:
-                if self.owner or comment == MARK:
-                    _drop(connection, name, self.owner is not None)
+            for (name,) in rows:
+                drop_database(connection, name, self.owner is not None)
             if not self.shared:
                 role.drop_all(connection)
 
@@ -243,7 +250,7 @@ class Database:
             if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone():
                 return name
             building = f"{name}_building"
-            _drop(connection, building, self.owner is not None)
+            drop_database(connection, building, self.owner is not None)
             self._create(connection, building, None)
             if not self.shared:
                 role.make_rights(connection)
@@ -273,7 +280,7 @@ class Database:
             self._make(connection, None)
 
     def _make(self, connection: psycopg.Connection[Any], source: str | None) -> None:
-        _drop(connection, self.name, self.owner is not None)
+        drop_database(connection, self.name, self.owner is not None)
         self._create(connection, self.name, source)
         if not self.shared:
             role.make(connection, self.app.user, self.app.password)
@@ -430,21 +437,3 @@ class Database:
         """The condition that holds for a row of `pg_stat_activity` that is the server's under test."""
         mine = f"datname = '{self.name}'" + ("" if self.shared else f" OR usename = '{self.app.user}'")
         return f"({mine}) AND {THEIRS} AND backend_type = 'client backend'"
-
-
-def require_ours(connection: psycopg.Connection[Any], name: str) -> None:
-    """Raise LabError if there is a database of that name which the lab did not make."""
-    row = connection.execute(
-        "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = %s", [name]
-    ).fetchone()
-    if row is not None and row[0] != MARK:
-        raise LabError(
-            f"the given server has a database `{name}` that the lab did not make, and it will not be touched",
-            hint=f"rename it, or use another server: ALTER DATABASE {name} RENAME TO …",
-        )
-
-
-def _drop(connection: psycopg.Connection[Any], name: str, embedded: bool) -> None:
-    if not embedded:  # in a server of our own all is ours, also what an interruption left without its mark
-        require_ours(connection, name)
-    connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))

@@ -34,11 +34,15 @@ class Databases:
         versions: Sequence[Version],
         data: Sequence[ContractData] = (),
         there: DatabaseHost | None = None,
+        port: int | None = None,
     ) -> None:
-        """`data`: what is made on each. `there`: the host that they run on; None: they run on this machine."""
+        """`data`: what is made on each. `there`: the host that they run on; None: they run on this machine.
+
+        `port`: the one at which the lab's own is wanted, as `start` has it.
+        """
         check_versions(versions, url)
         self._keeper, self._cache, self._url, self._settings, self._versions = keeper, cache, url, settings, versions
-        self._data, self._there = data, there
+        self._data, self._there, self._port = data, there, port
         self._held, self._running = ExitStack(), dict[Version, Database]()
         self._releases, self._disclosed = dict[Version, str](), dict[Version, dict[str, str]]()
 
@@ -53,7 +57,7 @@ class Databases:
         if version not in self._running:
             self._running.clear()
             self._held.close()
-            server = open_database(self._keeper, self._cache, self._url, self._settings, version, self._there)
+            server = open_database(self._keeper, self._cache, self._url, self._settings, version, self._there, self._port)
             self._running[version] = self._held.enter_context(server)
         return self._running[version]
 
@@ -100,11 +104,12 @@ def open_database(
     settings: RunSettings,
     version: int | None = None,
     there: DatabaseHost | None = None,
+    port: int | None = None,
 ) -> Iterator[Database]:
     """The given database, or the lab's own under a run's settings, stopped at the end.
 
     `version`: the major version that is asked for; None: the lab's own, or whichever the given database has. `there`: the host
-    that the lab's own is on; None: it is on this machine.
+    that the lab's own is on; None: it is on this machine. `port`: the one at which the lab's own is wanted, see `start`.
     """
     if url and settings.postgres:
         raise LabError(
@@ -116,7 +121,7 @@ def open_database(
         found = there.start(settings.durability, dict(settings.postgres), version)
     else:
         own = dict(settings.postgres)
-        found = start(keeper, cache, settings.durability, own, version or OWN_MAJOR)
+        found = start(keeper, cache, settings.durability, own, version or OWN_MAJOR, port=port)
     found.keeper = keeper
     try:
         yield found

@@ -26,8 +26,8 @@ import psycopg
 from psycopg import sql
 from psycopg.pq import PGconn, Ping
 
-from fairground.host import Child, Keeper, Meter, RoleMeter, Streams, disk, free_port
-from fairground.host.child import NO_NAMESPACE
+from fairground.host import LOOPBACK, Child, Keeper, Meter, RoleMeter, Streams, disk, free_address, free_port
+from fairground.host.child import NO_NAMESPACE, OwnView
 from fairground.model import OWN_MAJOR, Durability, LabError, foreign, storing
 from fairground.postgres import packages, role, storage
 from fairground.postgres.address import DatabaseAddress
@@ -57,17 +57,20 @@ def start(
     overrides: Mapping[str, str] | None = None,
     version: int = OWN_MAJOR,
     clients: Sequence[str] = (),
+    port: int | None = None,
 ) -> Database:
     """Start the embedded PostgreSQL of a major version in one durability class and wait until it answers.
 
     `folder` keeps clusters between runs, and binaries that were brought.
     `overrides` are settings in place of the lab's own. Raises LabError when the binaries cannot be had or the cluster does not
     start; the hint has its log's last lines. `clients`: addresses of other machines that may connect, with a new password.
+    `port`: the one at which it is wanted, at an address of its own; without that it has a port of the lab's choice.
     """
     programs = packages.programs(version, folder, keeper.environ)
     check(overrides or {}, programs)
     cluster = Cluster.claim(folder / "postgres", version, programs)
     cluster.overrides, cluster.clients = dict(overrides or {}), tuple(clients)
+    cluster.wanted = port
     return cluster.start(keeper, durability)
 
 
@@ -81,8 +84,10 @@ class Cluster:
         """Settings in place of the lab's own, with the cluster's next start."""
         self.clients: tuple[str, ...] = ()
         """Other machines that may connect, with its next start."""
+        self.wanted: int | None = None
+        """The port that it takes where an address is left at which it is free, with its first start."""
         self._child: Child | None = None
-        self._port = 0
+        self._address, self._port = "", 0
 
     @classmethod
     def claim(cls, parent: Path, version: int, programs: Path) -> Cluster:
@@ -108,15 +113,15 @@ class Cluster:
         if not (self.data / "PG_VERSION").exists():
             self._initialise()
         self._launch(keeper, durability)
-        database = self._database(keeper.address, self._password(keeper.address))
+        database = self._database(self._password())
         if self.clients:
-            database = self._database(keeper.address, self._with_another_password(database))
+            database = self._database(self._with_another_password(database))
         _close_own_databases(database)
         database.drop_arms()
         return database
 
-    def _database(self, address: str, password: str) -> Database:
-        return Database(DatabaseAddress(address, self._port, SUPERUSER, password), self)
+    def _database(self, password: str) -> Database:
+        return Database(DatabaseAddress(self._address, self._port, SUPERUSER, password), self)
 
     def _with_another_password(self, database: Database) -> str:
         """Set a password that nobody had before, and return it: who connects from elsewhere is told it for this run."""
@@ -127,12 +132,12 @@ class Cluster:
         self._passwords.write([password])
         return password
 
-    def _password(self, address: str) -> str:
+    def _password(self) -> str:
         """The password of the file that the running server takes. LabError where it takes none, and it is stopped then."""
         try:
             for one in self._passwords.read():
                 try:
-                    with psycopg.connect(DatabaseAddress(address, self._port, SUPERUSER, one).url(HOME)):
+                    with psycopg.connect(DatabaseAddress(self._address, self._port, SUPERUSER, one).url(HOME)):
                         return one
                 except psycopg.OperationalError as error:
                     if error.pgconn is None or not error.pgconn.used_password:
@@ -200,20 +205,29 @@ class Cluster:
         self._end_leftover()
 
     def _launch(self, keeper: Keeper, durability: Durability) -> None:
-        self._port = self._port or free_port(17_000, 17_999, keeper.address)
-        found = {"listen_addresses": keeper.address, "port": self._port}
-        admitted = self._admitted(keeper.address)
+        if not self._port:
+            at = free_address(self.wanted) if self.wanted is not None and keeper.address == LOOPBACK else None
+            self._address = at or keeper.address
+            self._port = self.wanted if at is not None and self.wanted else free_port(17_000, 17_999, keeper.address)
+        found = {"listen_addresses": self._address, "port": self._port}
+        admitted = self._admitted(self._address)
         options = {**settings(durability), **self.overrides, **found, "log_line_prefix": LINE_PREFIX, **admitted}
         argv = [str(self._programs / "postgres"), "-D", str(self.data)]
         for name, value in options.items():
             argv += ["-c", f"{name}={value}"]
         with storing(self.log):
             self.log.write_bytes(b"")
+        view = OwnView(map_user=os.geteuid() == 0)
         with open(self.log, "ab") as stream:  # at its end, wherever that is: the log may be emptied while it is written
             self._child = keeper.spawn(
-                argv, role="database", env=_environment(), cwd=self.data, streams=Streams.into(stream), map_user=os.geteuid() == 0
+                argv,
+                role="database",
+                env=_environment(),
+                cwd=self.data,
+                streams=Streams.into(stream),
+                view=view,
             )
-        self._wait(keeper.address)
+        self._wait()
 
     def _admitted(self, address: str) -> dict[str, str]:
         """The settings that let other machines connect, each at its address; none where there are none."""
@@ -225,10 +239,10 @@ class Cluster:
             file.write_text("\n".join([*lines, ""]), encoding="utf-8")
         return {"hba_file": str(file)}
 
-    def _wait(self, address: str) -> None:
+    def _wait(self) -> None:
         """Wait for connections; crash recovery may take its time, a process that ended may not."""
         assert self._child is not None
-        place = f"host={address} port={self._port} connect_timeout=2".encode()
+        place = f"host={self._address} port={self._port} connect_timeout=2".encode()
         deadline = time.monotonic() + 120
         while time.monotonic() < deadline:
             if self._child.exit_code() is not None:

@@ -11,9 +11,10 @@ from fairground.model import LabError, foreign
 from fairground.model.known import KNOWN
 from fairground.postgres import rehearsal, rights, session
 from fairground.postgres.address import DatabaseAddress
-from fairground.postgres.database import HOME, Database, require_ours
+from fairground.postgres.database import HOME, Database
 from fairground.postgres.names import TRIAL_DATABASE
 from fairground.postgres.rights import Rights
+from fairground.postgres.traces import require_ours
 
 HINT = "start it, or check host, port, user and password; without `--database` the lab starts a PostgreSQL of its own"
 OWN = ("sslmode", "sslrootcert", "sslcert", "sslkey", "sslpassword", "sslcrl", "sslcrldir", "sslsni", "ssl_min_protocol_version",

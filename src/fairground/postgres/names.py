@@ -4,8 +4,6 @@ from __future__ import annotations
 
 TRIAL_DATABASE = "fairground_trial"
 """The first arm's database; those of the others end in `_2`, `_3` …"""
-TRIAL_DATABASES = f"^{TRIAL_DATABASE}(_[0-9]+)?$"
-"""All of them, as a regular expression of PostgreSQL."""
 TEMPLATES = "^fairground_template_[0-9]+_[0-9a-f]{10}(_building)?$"
 """The templates of arms' data, as a regular expression of PostgreSQL."""
 RIGHTS = "fairground_rights"
@@ -20,6 +18,8 @@ THEIRS = "NOT (usename = current_user AND application_name = '" + APPLICATION_NA
 """Holds for a row of `pg_stat_activity` that is none of the lab's own: a name alone is anybody's to take, a role is not."""
 MARK = "made by fairground: it drops and makes this database at will"
 """The comment on every database, and on every role, that the lab makes."""
+MARKED = f"(SELECT objoid FROM pg_shdescription WHERE classoid = 'pg_database'::regclass AND description = '{MARK}')"
+"""The numbers of the databases that the lab made, whatever they are called."""
 
 
 def of_arm(number: int, first: str = TRIAL_DATABASE) -> str:

@@ -14,7 +14,7 @@ import psycopg
 from psycopg import sql
 
 from fairground.model import LabError
-from fairground.postgres.names import MARK, RIGHTS, ROLES
+from fairground.postgres.names import MARK, RIGHTS
 
 
 def password(secret: str, name: str) -> str:
@@ -68,7 +68,7 @@ def drop(connection: psycopg.Connection[Any], name: str) -> None:
 
 def drop_all(connection: psycopg.Connection[Any]) -> None:
     """Drop the roles of all arms that the lab made."""
-    for (name,) in connection.execute("SELECT rolname FROM pg_roles WHERE rolname ~ %s", [ROLES]).fetchall():
+    for (name,) in connection.execute("SELECT rolname FROM pg_roles WHERE rolname <> %s", [RIGHTS]).fetchall():
         if _comment(connection, name) == MARK:
             drop(connection, name)
 

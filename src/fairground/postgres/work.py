@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 
 from fairground.model import DatabaseWork, StatementWork, TableWork
-from fairground.postgres.names import TRIAL_DATABASES
+from fairground.postgres.names import MARKED
 
 TABLES = (
     "SELECT relname, coalesce(seq_scan, 0) + coalesce(idx_scan, 0), coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0),"
@@ -31,10 +31,10 @@ COUNTED = "CASE WHEN current_setting('wal_sync_method') LIKE 'open%' THEN {} ELS
 FLUSHES_OLD = f"SELECT {COUNTED.format('wal_write', 'wal_sync')}::bigint FROM pg_stat_wal WHERE {WAITS}"
 FLUSHES = (
     f"SELECT (sum({COUNTED.format('writes', 'fsyncs')}) - coalesce((SELECT sum({COUNTED.format('io.writes', 'io.fsyncs')})"
-    " FROM pg_stat_activity AS one, LATERAL pg_stat_get_backend_io(one.pid) AS io WHERE one.datname ~ '{ours}'"
+    " FROM pg_stat_activity AS one, LATERAL pg_stat_get_backend_io(one.pid) AS io WHERE one.datid IN {ours}"
     " AND one.datname <> current_database() AND io.object = 'wal' AND io.context = 'normal'), 0))::bigint"
     f" FROM pg_stat_io WHERE object = 'wal' AND context = 'normal' AND {WAITS}"
-).replace("{ours}", TRIAL_DATABASES)
+).replace("{ours}", MARKED)
 """Since PostgreSQL 18, which tells those of the other arms' open connections apart: they are left out."""
 
 

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 from fairground.model.count import CountArm, CountAsked, CountedStart
 from fairground.model.record import Record
+from fairground.report import where
 from fairground.report.run import page
 from fairground.report.text import words
+from fairground.report.where import WhereTable
 from fairground.run import counting
 from fairground.stats import counts
 from fairground.stats.counts import CountChange, CountWord
@@ -68,6 +70,8 @@ class CountReport:
     sentences: tuple[str, ...]
     notes: tuple[str, ...]
     rejected: bool
+    where: tuple[WhereTable, ...] = ()
+    """The functions and system calls that differ most, where somebody asked."""
 
     @property
     def is_measured(self) -> bool:
@@ -86,23 +90,33 @@ def report(asked: CountAsked, made: Sequence[CountedStart]) -> CountReport:
     a, b = asked.arms[0].label, asked.arms[-1].label
     levels = tuple(_level(row) for row in rows if row.why is None)
     said = tuple(_sentence(a, b, line, asked.floor) for line in lines) if asked.compared else levels
-    return CountReport(title, rows, lines, (*lost, *said), _notes(asked, rows), any(one.rejected for one in made))
+    tables = tuple(
+        table
+        for workload in asked.workloads
+        if asked.compared
+        for table in where.tables(workload, *(counting.starts_of(made, workload, arm) for arm in asked.arms))
+    )
+    notes = (*_notes(asked, rows), *where.notes(made))
+    return CountReport(title, rows, lines, (*lost, *said), notes, any(one.rejected for one in made), tables)
 
 
 def between(one: Record[CountAsked, CountedStart], other: Record[CountAsked, CountedStart]) -> CountReport:
     """Hold one record's counts against another's, for each stack and workload that both have."""
     floor, lines, sentences = one.head.asked.floor, list[CountLine](), list[str]()
+    tables = list[WhereTable]()
     for workload in one.head.asked.workloads:
         for arm in one.head.asked.arms:
             sides = [counting.starts_of(record.entries, workload, arm) for record in (one, other)]
             found = _compared(workload, sides, floor)
             lines += found
+            tables += where.tables(workload, *sides)
             sentences += [_sentence(f"{arm.label} in {one.id}", f"{arm.label} in {other.id}", line, floor) for line in found]
     before, after = ({**record.head.versions, "CPU": record.head.machine.cpu_model or "unknown"} for record in (one, other))
     changed = [f"{name} {before.get(name, 'none')} and {after.get(name, 'none')}" for name in sorted({*before, *after})
                if before.get(name) != after.get(name)]  # fmt: skip
     notes = (f"the records differ in {', '.join(changed)}",) if changed else ()
-    return CountReport(f"{other.id} against {one.id}", (), tuple(lines), tuple(sentences), (*notes, NOT_TIME), False)
+    notes = (*notes, *where.notes((*one.entries, *other.entries)), NOT_TIME)
+    return CountReport(f"{other.id} against {one.id}", (), tuple(lines), tuple(sentences), notes, False, tuple(tables))
 
 
 def _title(asked: CountAsked) -> str:
@@ -242,7 +256,13 @@ def document(found: CountReport) -> dict[str, object]:
         }
         for line in found.lines
     ]
-    return {"counted": rows, "lines": lines, "sentences": list(found.sentences), "notes": list(found.notes)}
+    return {
+        "counted": rows,
+        "lines": lines,
+        "where": where.document(found.where),
+        "sentences": list(found.sentences),
+        "notes": list(found.notes),
+    }
 
 
 def markdown(found: CountReport) -> str:
@@ -258,7 +278,8 @@ def markdown(found: CountReport) -> str:
         table.append("| " + " | ".join(map(words.cell, cells)) + " |")
     told = [f"- {words.prose(one)}" for one in (*found.sentences, *found.notes)]
     levels = [*_levels(found.rows), ""] if found.rows else []
-    return "\n".join([f"## {words.prose(found.title)}", "", *([*table, ""] if found.lines else []), *levels, *told, ""])
+    compared = [*table, ""] if found.lines else []
+    return "\n".join([f"## {words.prose(found.title)}", "", *compared, *where.markdown(found.where), *levels, *told, ""])
 
 
 def _levels(rows: Sequence[CountRow]) -> list[str]:
@@ -280,6 +301,7 @@ def html(found: CountReport, facts: Sequence[str], foot: str, home: str | None =
         facts=facts,
         rows=found.rows,
         lines=found.lines,
+        where=found.where,
         names=[(row, list(row.names.items())[:MOST_NAMES]) for row in found.rows if row.names],
         notes=found.notes,
         amount=amount,

@@ -118,7 +118,7 @@ def waterfall_of(found: Replication) -> Markup | None:
         for one, added in known
         if added is not None
     ]
-    return waterfall.picture(steps)
+    return waterfall.picture(steps, "µs of CPU that it adds to an answer, of all roles but the generator", "µs")
 
 
 def _slope(reading: TableReading) -> Markup | None:

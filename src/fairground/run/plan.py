@@ -244,14 +244,13 @@ def _join(suite: Suite, parts: Sequence[PlanPart], command: str, unavailable: Ma
     documented = {stack.id for part in parts for stack in part.stacks if stack.variant.approach is Approach.DOCUMENTED}
     anchor = suite.anchor if suite.anchor in known else _default_anchor(every, documented)
     controls = _controls(suite, every, unavailable)
-    ports = {stack.id: stack.server.port for whole in parts for stack in whole.stacks if stack.server.port is not None}
-    for alone in sorted(ports.keys() & {_anchor_of(heat, replace(suite, anchor=anchor)) for heat in every if controls}):
-        sentence = f"it listens at port {ports[alone]} whatever it is told, so that no copy of it can be up beside it"
-        skipped[f"controls of {alone}"] = sentence
+    single = {stack.id: why for whole in parts for stack in whole.stacks if (why := stack.server.alone) is not None}
+    for alone in sorted(single.keys() & {_anchor_of(heat, replace(suite, anchor=anchor)) for heat in every if controls}):
+        skipped[f"controls of {alone}"] = f"{single[alone]}, so that no copy of it can be up beside it"
     if Control.AGAIN in controls and Control.SLOWED not in controls:
         skipped["control slowed"] = unavailable["control slowed"]
     locked = {one.id for whole in parts for one in whole.workloads if WorkloadEvent.DEADLOCKS in one.events}
-    slots = windows.with_turns(_slots(every, replace(suite, anchor=anchor), controls, ports), locked, suite.turns_s)
+    slots = windows.with_turns(_slots(every, replace(suite, anchor=anchor), controls, single), locked, suite.turns_s)
     named = {workload.id for whole in parts for workload in whole.workloads if workload.events}
     slots = windows.with_ceilings(slots, named, _room_s(slots, suite.budget_s))
     return Plan(suite.title, suite.seed, suite.blocks, slots, skipped, command, anchor, suite.budget_s, suite.until)

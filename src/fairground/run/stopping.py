@@ -19,11 +19,11 @@ from fairground.model.pair import Round
 from fairground.model.record import ComparisonAsked
 from fairground.run import retry
 from fairground.stats import effects, precision
-from fairground.stats import rounds as arms
 from fairground.stats.comparisons import Comparison, Judge, Quantity, fields_of, heat_of
 from fairground.stats.differences import PRACTICAL
 from fairground.stats.fit import Estimate
 from fairground.stats.intervals import Interval, brief
+from fairground.stats.rounds import JUDGED_ROUNDS, decide
 
 LEAST_BLOCKS = 6
 """Before so many blocks no width ends anything: a spread from fewer is too uncertain."""
@@ -147,9 +147,9 @@ def comparison_end(rounds: Sequence[Round], asked: ComparisonAsked) -> str | Non
         return None
     if (rejected := rounds[-1].rejected) is not None:
         return rejected
-    decision = arms.decide([pair for one in rounds for pair in one.pairs], practical=asked.margin)
+    decision = decide([pair for one in rounds for pair in one.pairs], practical=asked.margin)
     half = decision.half_width
-    if half is not None and half <= asked.width and decision.rounds > arms.JUDGED_ROUNDS:
+    if half is not None and half <= asked.width and decision.rounds > JUDGED_ROUNDS:
         return f"the interval is within ± {asked.width:.2%}"
     spent_s = math.fsum(one.took_s for one in rounds)
     if spent_s + spent_s / len(rounds) > asked.budget_s:
@@ -162,7 +162,7 @@ def pairs_within(budget_s: float, load: Load) -> int:
 
     What differs from start to start is most of the noise, so that few pairs of many starts say more than many of few.
     """
-    start_s = budget_s / (arms.JUDGED_ROUNDS + 1)
+    start_s = budget_s / (JUDGED_ROUNDS + 1)
     return max(1, min(MOST_PAIRS, int((start_s - START_S - load.warmup_min_s) / (2 * PAIR_COST * load.window_s))))
 
 
@@ -176,17 +176,17 @@ def pairs_of_next(rounds: Sequence[Round], asked: ComparisonAsked) -> int:
     pair_s = 2 * PAIR_COST * asked.load.window_s
     start_s = math.fsum(one.took_s - pair_s * len(one.pairs) for one in rounds) / len(rounds)
     left_s = asked.budget_s - math.fsum(one.took_s for one in rounds)
-    each_s = left_s / max(1, arms.JUDGED_ROUNDS + 1 - len(rounds))
+    each_s = left_s / max(1, JUDGED_ROUNDS + 1 - len(rounds))
     return max(1, min(asked.pairs, int((each_s - start_s) / pair_s)))
 
 
 def too_short(asked: ComparisonAsked) -> str | None:
     """Warn before a comparison starts if its budget cannot hold the rounds without which nothing is called; None: it can."""
-    pairs = asked.pairs + arms.JUDGED_ROUNDS - 1  # after the first start there may be one in each: see `pairs_of_next`
-    least_s = arms.JUDGED_ROUNDS * asked.load.warmup_min_s + 2 * pairs * asked.load.window_s
+    pairs = asked.pairs + JUDGED_ROUNDS - 1  # after the first start there may be one in each: see `pairs_of_next`
+    least_s = JUDGED_ROUNDS * asked.load.warmup_min_s + 2 * pairs * asked.load.window_s
     if asked.budget_s >= least_s:
         return None
-    needed = f"{arms.JUDGED_ROUNDS} starts are needed before a difference is called, and take {least_s:.0f} s at least"
+    needed = f"{JUDGED_ROUNDS} starts are needed before a difference is called, and take {least_s:.0f} s at least"
     return f"{needed}: within {asked.budget_s:.0f} s the comparison will stay inconclusive"
 
 

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from fairground.model.count import CountedStart, WorkCount
+from fairground.model.count import CountedStart, CountedWindow, WorkCount
 from fairground.stats.intervals import Interval, student, t_interval
 
 FLOOR = 0.005
 """A smaller share is not worth telling: another compiler, or another order of functions, moves a count as much."""
+LEAST_OF_FUNCTION, OTHERS = 0.0001, "all others"
+"""A function with a smaller share of the instructions is one of the others."""
 LEAST_STARTS = 2
 """Fewer starts of an arm have no spread."""
 SETTLED_HALF = 4
@@ -79,18 +81,27 @@ def calls(start: CountedStart) -> float | None:
 
 def calls_by_name(start: CountedStart) -> dict[str, float]:
     """System call → how often a start made it for an answer; none where it has no number."""
-    names = sorted({name for one in start.counted for name in one.work.system_calls})
-    return {name: times for name in names if (times := per_answer(start, _Named(name))) is not None}
+    return _by_name(start.counted, lambda work: work.system_calls)
 
 
-@dataclass(frozen=True)
-class _Named:
-    """Counts the system calls of one name."""
+def functions(windows: Sequence[CountedWindow]) -> dict[str, float]:
+    """Function → its instructions for an answer, those that matter most first; none where nobody asked for them."""
+    found = sorted(_by_name(windows, lambda work: work.functions).items(), key=lambda one: -one[1])
+    least = LEAST_OF_FUNCTION * math.fsum(amount for _, amount in found)
+    told = {name: amount for name, amount in found if amount >= least}
+    rest = math.fsum(amount for _, amount in found) - math.fsum(told.values())
+    return told | {OTHERS: rest} if rest > 0 else told
 
-    name: str
 
-    def __call__(self, work: WorkCount) -> int:
-        return work.system_calls.get(self.name, 0)
+def _by_name(windows: Sequence[CountedWindow], named: Callable[[WorkCount], Mapping[str, int]]) -> dict[str, float]:
+    """Name → how much of it an answer needed, the windows by their weights."""
+    sums: dict[str, float] = {}
+    shares = weights(len(windows))
+    for share, one in zip(shares, windows, strict=True):
+        for name, count in named(one.work).items():
+            sums[name] = sums.get(name, 0.0) + share * count
+    answers = math.fsum(share * one.answers for share, one in zip(shares, windows, strict=True))
+    return {name: total / answers for name, total in sorted(sums.items())} if answers else {}
 
 
 def has_settled(values: Sequence[float], floor: float = FLOOR) -> bool:
@@ -130,6 +141,46 @@ def change(a: Sequence[float], b: Sequence[float], floor: float = FLOOR, confide
     middle, half = statistics.fmean(logs_b) - statistics.fmean(logs_a), student(freedom, (1 + confidence) / 2) * error
     ratio = Interval(middle, middle - half, middle + half, min(len(a), len(b)), confidence).exp()
     return CountChange(_word(ratio, floor), ratio)
+
+
+@dataclass(frozen=True)
+class NamedChange:
+    """The change of one function's instructions, or of one system call, for an answer. `half`: of its interval."""
+
+    name: str
+    a: float
+    b: float
+    half: float
+
+    @property
+    def more(self) -> float:
+        """Return what B needs more."""
+        return self.b - self.a
+
+    @property
+    def least(self) -> float:
+        """The amount that it has changed by at least, whatever starts do by chance."""
+        return max(0.0, abs(self.more) - self.half)
+
+
+def named_changes(
+    a: Sequence[Mapping[str, float]], b: Sequence[Mapping[str, float]], confidence: float = 0.95
+) -> list[NamedChange]:
+    """Say how each name's count differs, those first that have changed by most, whatever starts do by chance.
+
+    A collection of garbage moves its own functions by more than a change of the code moves the others. So each change is told
+    by the end of its interval that is nearer to none. None where a side has too few starts.
+    """
+    if min(len(a), len(b)) < LEAST_STARTS:
+        return []
+    freedom, found = len(a) + len(b) - 2, list[NamedChange]()
+    for name in {name for start in (*a, *b) for name in start} - {OTHERS}:
+        before, after = [one.get(name, 0.0) for one in a], [one.get(name, 0.0) for one in b]
+        squares = sum((one - statistics.fmean(side)) ** 2 for side in (before, after) for one in side)
+        error = math.sqrt(squares / freedom * (1 / len(a) + 1 / len(b)))
+        half = student(freedom, (1 + confidence) / 2) * error
+        found.append(NamedChange(name, statistics.fmean(before), statistics.fmean(after), half))
+    return sorted((one for one in found if one.more), key=lambda one: (-one.least, -abs(one.more), one.name))
 
 
 def _word(ratio: Interval, floor: float) -> CountWord:

@@ -25,6 +25,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from fairground import model
 from fairground.host import Child, Keeper, Limits, Streams, free_port, listens, netloc
+from fairground.host.child import OwnView
 from fairground.model import LabError, Topology
 from fairground.model.secret import HIDDEN
 from fairground.topology.hop import Admin, Hop, Pooler, RunningWires
@@ -148,7 +149,7 @@ def _spawn(
             env={"PATH": os.defpath, "LANG": "C.UTF-8", "TZ": "UTC"},
             streams=Streams.into(stream, stdin),
             limits=Limits(cores=cores),
-            map_user=os.geteuid() == 0,
+            view=OwnView(map_user=os.geteuid() == 0),
         )
 
 

@@ -40,12 +40,13 @@ class Emulator:
     version: str
     calls: Mapping[int, str]
 
-    def words(self, words: Sequence[str], folder: Path, path: str | None, counts: Path) -> list[str]:
+    def words(self, words: Sequence[str], folder: Path, path: str | None, counts: Path, where: bool = False) -> list[str]:
         """The words that start a program under it: one that `words` would start in `folder`. Counts go to the folder `counts`.
 
-        LabError where there is no such program, or where it is none that this machine could run.
+        `where`: those of blocks by their addresses, too. LabError where there is no such program, or where it is none that this
+        machine could run.
         """
-        load = f"{self.plugin},folder={str(counts.resolve()).replace(',', ',,')}"
+        load = f"{self.plugin},folder={str(counts.resolve()).replace(',', ',,')}{',where=on' if where else ''}"
         return [self.program, *SETTINGS, "-plugin", load, *machine_words(words, folder, path)]
 
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import struct
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import numpy
+
+from fairground.host.emulation.symbols import Locator
 from fairground.host.process import Process
 from fairground.model.count import WorkCount
 
@@ -18,10 +22,13 @@ EXECUTES = ("execve", "execveat")
 
 
 class CountReader:
-    """Reads the counts in a folder. A process that ended keeps its file, so that no sum ever falls."""
+    """Reads the counts in a folder. A process that ended keeps its file, so that no sum ever falls.
 
-    def __init__(self, folder: Path, calls: Mapping[int, str], program: str) -> None:
-        self.folder, self._calls, self._program = folder, calls, os.path.realpath(program)
+    `locator` tells which functions they are of; None: nobody asks.
+    """
+
+    def __init__(self, folder: Path, calls: Mapping[int, str], program: str, locator: Locator | None = None) -> None:
+        self.folder, self._calls, self._program, self._locator = folder, calls, os.path.realpath(program), locator
 
     def read(self) -> WorkCount:
         """All that was counted so far."""
@@ -36,7 +43,21 @@ class CountReader:
                 if count:
                     name = self._calls.get(number, f"call {number}")
                     calls[name] = calls.get(name, 0) + count
-        return WorkCount(instructions, calls)
+        return WorkCount(instructions, calls, self._functions())
+
+    def _functions(self) -> dict[str, int]:
+        """The instructions of each function so far."""
+        found = Counter[str]()
+        if self._locator is not None:
+            for path in sorted(self.folder.glob("*.blocks")):
+                blocks = numpy.fromfile(path, dtype=numpy.uint64).reshape(-1, 2)
+                found.update(self._locator.functions(int(path.stem), blocks[blocks[:, 1] > 0]))
+        return dict(found)
+
+    def forget_blocks(self) -> None:
+        """Remove the counts of blocks, which are large, when nobody reads them any more."""
+        for path in self.folder.glob("*.blocks"):
+            path.unlink(missing_ok=True)
 
     def outside(self, alive: Iterable[Process]) -> tuple[str, ...]:
         """The commands of those processes that run natively: they went on as another program, and nobody counts them."""

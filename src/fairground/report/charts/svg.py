@@ -103,7 +103,8 @@ def foot_axis(x: Scale, y: Scale, ticks: Iterable[Tick], name: str = "", grid: b
 
 def value_ticks(values: Iterable[float]) -> tuple[Tick, ...]:
     """Ticks that are named by their own values."""
-    return tuple((value, intervals.brief(value) if value < 1 else f"{value:,.10g}") for value in values)
+    shown = ((value, intervals.brief(value) if abs(value) < 1 else f"{value:,.10g}") for value in values)
+    return tuple((value, name.replace("-", "−")) for value, name in shown)
 
 
 def picture(

@@ -1,4 +1,4 @@
-"""Draw what steps add to the CPU of an answer: a bar for each step, with its interval. What saves goes to the left."""
+"""Draw what steps add to the cost of an answer: a bar for each step, with its interval. What saves goes to the left."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST = 24
 
 @dataclass(frozen=True)
 class WaterfallStep:
-    """One step: its name, and what it adds, in µs, with the ends of its interval."""
+    """One step: its name, and what it adds, with the ends of its interval."""
 
     name: str
     middle: float
@@ -26,27 +26,30 @@ class WaterfallStep:
     high: float
 
 
-def picture(steps: Sequence[WaterfallStep]) -> Markup | None:
-    """The bars in the order given, the first MOST of them; None without any."""
+def picture(steps: Sequence[WaterfallStep], axis: str, unit: str) -> Markup | None:
+    """The bars in the order given, the first MOST of them; None without any. `axis`: what it is that they add."""
     shown = steps[:MOST]
     if not shown:
         return None
     low = min(0.0, *(one.middle for one in shown))
-    high = max(1.0, *(one.middle for one in shown))
+    high = max(0.0, *(one.middle for one in shown))
+    if low == high:
+        high = 1.0
     x = Scale(low * 1.1, high * 1.1, NAMES_PX, WIDTH_PX - NUMBERS_PX)
     foot_px = HEAD_PX + LINE_PX * len(shown)
     y = Scale(0, 1, foot_px, HEAD_PX)
-    ticks = svg.value_ticks(tick for tick in linear_ticks(high, 6))
-    parts = [svg.foot_axis(x, y, ticks, "µs of CPU that it adds to an answer, of all roles but the generator", grid=True)]
-    parts += [_bar(one, x, HEAD_PX + LINE_PX * (place + 0.5)) for place, one in enumerate(shown)]
-    said = "; ".join(f"{one.name}: {words.number(one.middle)} µs" for one in shown)
+    marks = linear_ticks(max(high, -low), 6)
+    ticks = svg.value_ticks(tick for tick in (*(-one for one in marks[:0:-1]), *marks) if low <= tick <= high)
+    parts = [svg.foot_axis(x, y, ticks, axis, grid=True)]
+    parts += [_bar(one, x, HEAD_PX + LINE_PX * (place + 0.5), unit) for place, one in enumerate(shown)]
+    said = "; ".join(f"{one.name}: {words.number(one.middle)} {unit}" for one in shown)
     return svg.picture(WIDTH_PX, foot_px + FOOT_PX, "What a step adds to an answer", parts, said)
 
 
-def _bar(one: WaterfallStep, x: Scale, y: float) -> str:
+def _bar(one: WaterfallStep, x: Scale, y: float, unit: str) -> str:
     left, right = sorted((x.px(0), x.px(one.middle)))
     ends = f" ({words.number(one.low)} to {words.number(one.high)})" if one.low < one.high else ", one block"
-    label = f"{one.name}: {words.number(one.middle)} µs{ends}"
+    label = f"{one.name}: {words.number(one.middle)} {unit}{ends}"
     return "".join(
         (
             svg.text(NAMES_PX - 8, y + 4, svg.fit(one.name, NAMES_PX - EDGE_PX - 8), "ink", "end"),

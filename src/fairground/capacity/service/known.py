@@ -1,0 +1,15 @@
+"""A service as a record knows it. Pure."""
+
+from __future__ import annotations
+
+from fairground.capacity import objective
+from fairground.capacity.service import parts
+from fairground.capacity.service.parts import ServicePart
+from fairground.capacity.service.values import Visit
+from fairground.model.record import Record, TryAsked
+
+
+def service_of(record: Record[TryAsked, ServicePart]) -> Visit:
+    """Return what is known of the service so far."""
+    asked = record.head.asked
+    return parts.visit(asked.url, asked.method.upper(), objective.parse(asked.objective), record.entries)

@@ -1,0 +1,137 @@
+"""A record's documents and pages, made of the record alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from fairground.capacity.cells import capacities_of
+from fairground.capacity.service.known import service_of
+from fairground.model import SCHEMA_VERSION, Machine
+from fairground.model.count import CountAsked, CountedStart
+from fairground.model.record import Record, RecordKind
+from fairground.report import capacity, comparison, counts, experiment, visit
+from fairground.report.compared import comparison_of
+from fairground.report.counts import CountReport
+from fairground.report.run import page, why
+from fairground.report.text import seats
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A record's documents and pages as (name, text), the one that is opened last. `says`: its first sentence."""
+
+    says: str
+    files: tuple[tuple[str, str], ...]
+
+    @property
+    def page(self) -> str:
+        """The name of what a person opens."""
+        return self.files[-1][0]
+
+
+def render(record: Record[Any, Any], home: str | None = None) -> Rendered:
+    """A record's documents and pages. `home`: where the list of records is, for a page in a site."""
+    return RENDERERS[record.head.kind](record, home)
+
+
+def _comparison(record: Record[Any, Any], home: str | None) -> Rendered:
+    found, foot = comparison_of(record), _foot(record)
+    notes = found.notes if found.rejected is None else (found.rejected,)
+    drawn = comparison.html(found.title, found.sides, found.lines, notes, foot, home, _facts(record))
+    document = _whole(record, found.document | {"lab": record.head.versions["fairground"]})
+    says = next(iter(found.sentences), found.title)
+    return Rendered(says, (("compare.md", found.markdown), ("compare.json", document), ("compare.html", drawn)))
+
+
+def _capacity(record: Record[Any, Any], home: str | None) -> Rendered:
+    found, asked = capacities_of(record), record.head.asked
+    document = {
+        "capacities": [capacity.rows(one) for one in found],
+        "settings": asdict(asked.settings),
+        "topology": asdict(asked.topology),
+        "load": asdict(asked.load),
+        "seed": asked.seed,
+        "versions": dict(record.head.versions),
+    }
+    drawn = capacity.html(found, _facts(record), _foot(record), home)
+    says = "; ".join(next(iter(capacity.sentences(one)), one.stack) for one in found)
+    return Rendered(says, (("capacity.json", _whole(record, document)), ("capacity.html", drawn)))
+
+
+def _visit(record: Record[Any, Any], home: str | None) -> Rendered:
+    found, machine = service_of(record), record.head.machine
+    facts = (
+        page.minute(record.head.started_unix_s),
+        machine.cpu_model or "unknown CPU",
+        f"{machine.cores} cores{', kept from idling' if machine.awake else ''}",
+    )
+    document = {**visit.rows(found), "lab": record.head.versions["fairground"]}
+    drawn = visit.html(found, facts, _foot(record), home)
+    says = next(iter(visit.sentences(found)), "")
+    return Rendered(says, (("try.json", _whole(record, document)), ("try.html", drawn)))
+
+
+def _experiment(record: Record[Any, Any], home: str | None) -> Rendered:
+    machine = record.head.machine
+    facts = (page.minute(record.head.started_unix_s), machine.cpu_model or "unknown CPU", f"{machine.cores} cores")
+    drawn = experiment.html(record.head.asked, record.entries, facts, _foot(record), home)
+    rows = why.rows(record.head.asked, record.entries)
+    document = {"schema": SCHEMA_VERSION, **rows, "finished": record.end is not None}
+    return Rendered(next(iter(rows["sentences"]), ""), (("why.json", json.dumps(document, indent=2)), ("why.html", drawn)))
+
+
+def _counts(record: Record[Any, Any], home: str | None) -> Rendered:
+    found = counts_of(record)
+    drawn = counts.html(found, _facts(record), _foot(record), home)
+    document = {**counts.document(found), "versions": dict(record.head.versions)}
+    says = next(iter(found.sentences), found.title)
+    return Rendered(says, (("count.md", counts.markdown(found)), ("count.json", _whole(record, document)), ("count.html", drawn)))
+
+
+def counts_of(record: Record[CountAsked, CountedStart]) -> CountReport:
+    """Say what the starts of a counted record show so far."""
+    return counts.report(record.head.asked, record.entries)
+
+
+RENDERERS: Mapping[RecordKind, Callable[[Record[Any, Any], str | None], Rendered]] = {
+    RecordKind.COMPARISON: _comparison,
+    RecordKind.CAPACITY: _capacity,
+    RecordKind.TRY: _visit,
+    RecordKind.WHY: _experiment,
+    RecordKind.COUNT: _counts,
+}
+
+
+def _whole(record: Record[Any, Any], document: Mapping[str, Any]) -> str:
+    whole = {"schema": SCHEMA_VERSION, **document, "machine": _plain(record.head.machine), "finished": record.end is not None}
+    return json.dumps(whole, indent=2)
+
+
+def _facts(record: Record[Any, Any]) -> tuple[str, ...]:
+    """Say when and on what a capacity or a comparison was measured."""
+    machine, settings = record.head.machine, record.head.asked.settings
+    workers, path = settings.workers, record.head.asked.topology
+    here = (
+        page.minute(record.head.started_unix_s),
+        machine.cpu_model or "unknown CPU",
+        f"{seats.machine(machine.cores, [settings])}{', kept from idling' if machine.awake else ''}",
+    )
+    if getattr(record.head.asked, "services", None) is not None:
+        return here
+    return (
+        *here,
+        f"PostgreSQL {record.head.versions.get('PostgreSQL', 'unknown')}, {settings.durability} durability",
+        f"{workers} worker{'s' if workers > 1 else ''}, pool of {settings.pool_size}",
+        *([] if path.id == "direct" else [f"path {path.id}"]),
+    )
+
+
+def _foot(record: Record[Any, Any]) -> str:
+    return f"Fairground {record.head.versions['fairground']}"
+
+
+def _plain(machine: Machine) -> dict[str, Any]:
+    return dict(asdict(machine))
