@@ -362,7 +362,7 @@ def test_nothing_is_said_when_all_were_made() -> None:
     whole: dict[str, Any] = {"seconds": seconds(ok=(1,) * 5), "latency_all": latency(count=10**6, mean_us=1000.0)}
     made = facts(CLOSED, busiest_thread_share=0.1, **whole)
     roles = {
-        "server": RoleUse(1.0, None, None, "cgroup2", cpu_us_by_second=(1.0,) * 5),
+        "server": RoleUse(1.0, None, None, "cgroup2", cpu_us_by_second=(1.0,) * 5, dropped_connections=0),
         "generator": RoleUse(1.0, None, None, "cgroup2", busiest_thread_waited_share=0.0, pressure_cpu_some_share=0.0),
         "lab": RoleUse(1.0, None, None, "process clock"),
     }
