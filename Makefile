@@ -1,5 +1,5 @@
 # One short name for each habit; .ci/run calls the same names.
-.PHONY: setup demo audit reference test test-all test-fast lint lint-python lint-engine format golden lock replications bench-engine bench-memory bench-compare calibrate bench-design bench-bias bench-limits bench-reasons bench-tuning bench-awake bench-fleet bench-kills bench-cuts bench-equals bench-flood bench-page bench-repeats stale pictures docs
+.PHONY: setup demo audit reference test test-all test-fast lint lint-python lint-engine format golden lock replications bench-engine bench-memory bench-compare calibrate bench-design bench-bias bench-limits bench-reasons bench-tuning bench-counted bench-awake bench-fleet bench-kills bench-cuts bench-equals bench-flood bench-page bench-repeats stale pictures docs
 
 PYTHON := .venv/bin/python
 DEV := .venv/dev.sum
@@ -81,6 +81,9 @@ bench-reasons: setup            ## the experiment on each planted limit and on w
 
 bench-tuning: setup              ## what each tuned variant gains over the documented one, into docs/tuning.md: hours, and in parts of BUDGET=30m
 	$(PYTHON) bench/tuning.py $(if $(BUDGET),--budget $(BUDGET)) --keep docs/tuning.jsonl --write docs/tuning.md
+
+bench-counted: setup             ## instructions and system calls for an answer of each documented stack, into docs/counted.md: hours, and in parts of BUDGET=30m
+	$(PYTHON) bench/counted.py $(if $(BUDGET),--budget $(BUDGET)) --keep docs/counted.jsonl --write docs/counted.md
 
 bench-awake: setup               ## what keeping processors awake changes here, into docs/evidence.md: make bench-awake STACK=SERVER:ONE
 	$(PYTHON) bench/awake.py --stack $(STACK) --write docs/evidence.md

@@ -27,7 +27,7 @@ from scipy import stats
 
 import frame
 from fairground.inputs import numbers
-from fairground.lab import splice
+from fairground.report import splice
 
 REQUESTS = {"ping": 3200, "db-ping": 3200, "lookup": 3200, "users": 640, "tx": 1600}
 """Workload → the requests of a start's counted windows together."""
@@ -52,12 +52,13 @@ def main() -> None:
     parser.add_argument("--workload", action="append", choices=tuple(REQUESTS), help="repeatable (all five)")
     parser.add_argument("--cpu", type=Path, default=frame.ROOT / "docs" / "tuning.jsonl", help="the record of CPU for an answer")
     parser.add_argument("--each", default="10m", help="the most time of one stack on one workload")
-    parser.add_argument("--budget", help="of this call, such as 30m: no stack is begun after it; 0s counts nothing")
+    parser.add_argument("--budget", help="of this call, such as 30m: no stack is begun after it")
+    parser.add_argument("--tables", action="store_true", help="count nothing, and write the tables of what is kept")
     options = parser.parse_args()
     stacks, rows = documented(), frame.load_rows(options.keep)
     began, budget_s = time.monotonic(), math.inf if options.budget is None else numbers.seconds("--budget", options.budget)
     each_s, left = numbers.seconds("--each", options.each), todo(stacks, rows, options.only, options.workload or list(REQUESTS))
-    for place, (stack, workload) in enumerate(left):
+    for place, (stack, workload) in enumerate([] if options.tables else left):
         if time.monotonic() - began >= budget_s:
             frame.tell(f"{len(left) - place} rows are left for another call")
             break

@@ -67,6 +67,12 @@ def test_nobody_asked_or_too_few_starts_have_no_such_table() -> None:
     assert counts.report(ASKED, MADE[:1]).where == ()
 
 
+def test_a_name_of_a_thousand_letters_fits_a_line() -> None:
+    """Its begin and its end are told."""
+    assert where.fit_name("a" * 90) == "a" * 90
+    assert where.fit_name("a" * 500 + "b" * 500) == f"{'a' * 45} … {'b' * 45}"
+
+
 def test_functions_of_an_interpreter_are_said_to_be_its_own() -> None:
     """Once for each program, whatever starts there are."""
     said = where.notes([replace(one, interpreter="python3.11") for one in MADE])

@@ -16,6 +16,8 @@ from fairground.stats.counts import NamedChange
 
 MOST = 10
 """So many functions, and so many system calls, are told."""
+NAME = 90
+"""Letters of a name that are told in a terminal."""
 FUNCTION, CALL = "function", "system call"
 SMALL = 10.0
 """Smaller changes than so many are told with a fraction."""
@@ -72,8 +74,13 @@ def sentences(found: Sequence[WhereTable]) -> tuple[str, ...]:
     for table in found:
         unit = "instructions by function" if table.kind == FUNCTION else "system calls"
         lines.append(f"{table.workload}: {unit}, B against A for an answer, what has changed most")
-        lines += [f"  {amount(one.more):>10} ± {plain(one.half):<8} {one.name}" for one in table.changes]
+        lines += [f"  {amount(one.more):>10} ± {plain(one.half):<8} {fit_name(one.name)}" for one in table.changes]
     return tuple(lines)
+
+
+def fit_name(name: str) -> str:
+    """A name that fits a line of a terminal: compilers make some of a thousand letters."""
+    return name if len(name) <= NAME else f"{name[: NAME // 2]} … {name[-NAME // 2 :]}"
 
 
 def markdown(found: Sequence[WhereTable]) -> list[str]:
@@ -82,7 +89,7 @@ def markdown(found: Sequence[WhereTable]) -> list[str]:
     for table in found:
         lines += [f"| {table.workload}: {table.kind} | A | B | B more | ± |", "|--|--:|--:|--:|--:|"]
         for one in table.changes:
-            cells = (words.code(one.name), plain(one.a), plain(one.b), amount(one.more), plain(one.half))
+            cells = (words.code(fit_name(one.name)), plain(one.a), plain(one.b), amount(one.more), plain(one.half))
             lines.append("| " + " | ".join((cells[0], *map(words.cell, cells[1:]))) + " |")
         lines.append("")
     return lines
