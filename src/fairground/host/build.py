@@ -11,6 +11,7 @@ import fnmatch
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -28,6 +29,8 @@ Files = Mapping[str, tuple[bool, bytes]]
 DIGEST_CHARACTERS = 16
 """So much of a digest is shown: enough to tell two copies apart."""
 BUILD_TIMEOUT_S = 1800.0
+ERROR_LINE = re.compile(r"(?i)(?<![\w-])(?:error|fatal)(?:\[\w+\])?(?::| \w)")
+"""A line of a build's output that names an error, such as `error[E0425]: …` or `npm error code …`."""
 RECEIPT_TIMEOUT_S = 60.0
 INSTALL = {
     "go": "install Go ≥ 1.24 from your distribution or its makers",
@@ -120,7 +123,7 @@ def build(keeper: Keeper, server: Server, cache: Path, say: Callable[[str], None
         say(" ".join(command))
         code, output = BuildCommand(keeper, command, server.folder, log, cache).end(BUILD_TIMEOUT_S)
         if code != 0:
-            why = "took too long" if code is None else f"failed: {_last_line(output)}"
+            why = "took too long" if code is None else f"failed: {_telling_line(output)}"
             return Unavailable(server, f"`{' '.join(command)}` {why}", f"the whole output is in {log}")
     receipt = _receipt(keeper, server)
     if not receipt:
@@ -315,6 +318,12 @@ def environment(own: Mapping[str, str], cache: Path | None = None) -> Mapping[st
     """
     shared = {"CARGO_BUILD_BUILD_DIR": str(cache / "builds" / "cargo")} if cache is not None else {}
     return {**shared, **own, "CI": "1", "NO_COLOR": "1"}
+
+
+def _telling_line(text: str) -> str:
+    """The first line that names an error and says more than that there is one; the last line where none does."""
+    found = next((line for line in foreign.clean(text).splitlines() if ERROR_LINE.search(line)), None)
+    return _last_line(text) if found is None else foreign.line(found.strip(), foreign.SENTENCE_CHARACTERS)
 
 
 def _last_line(text: str) -> str:
