@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compares two revisions of a stack: the summary into the job's, the page's path as an output, the lab's exit code passed on.
+# Compares two revisions of a stack, or two services: the summary into the job's, the page's path as an output, the lab's exit code passed on.
 # What somebody else wrote (STACK, BASE, …) comes as variables, is never part of this script, and is no option of a command.
 set -euo pipefail
 kept=$RUNNER_TEMP/fairground
@@ -21,23 +21,39 @@ commit() {
         fail "the input $1 names no commit that is here; actions/checkout needs fetch-depth: 0" >/dev/null
 }
 
-for name in STACK WORKLOAD BASE HEAD BUDGET; do
-    [ -n "${!name:-}" ] || fail "the input ${name,,} is empty"
-done
-base=$(commit base "$BASE") && head=$(commit head "$HEAD") || exit 2
+words=() page=compare.html
+if [ -n "${URL_A:-}${URL_B:-}" ]; then
+    [ -z "${STACK:-}" ] || fail 'the inputs stack and url-a are given; leave one of them out'
+    for name in URL_A URL_B BUDGET; do
+        input=${name,,}
+        [ -n "${!name:-}" ] || fail "the input ${input/_/-} is empty"
+    done
+    words=(try "--url=$URL_A" "--against=$URL_B" "--budget=$BUDGET" "--results=$kept/results" "--markdown=$summary" --json)
+    [ -z "${FAIL_ON:-}" ] || words+=("--fail-on=$FAIL_ON")
+    # A shell of its own for each command; `exec` would be the person's to write.
+    [ -z "${COMMAND_B:-}" ] || words+=("--against-command=sh -c $(printf %q "$COMMAND_B")")
+    [ -z "${COMMAND_A:-}" ] || words+=(-- sh -c "$COMMAND_A")
+    called="services"
+else
+    for name in STACK WORKLOAD BASE HEAD BUDGET; do
+        [ -n "${!name:-}" ] || fail "the input ${name,,} is empty"
+    done
+    base=$(commit base "$BASE") && head=$(commit head "$HEAD") || exit 2
 
-words=("--revisions=${base:0:12},${head:0:12}" "--workload=$WORKLOAD" "--budget=$BUDGET"
-    "--results=$kept/results" "--markdown=$summary" --json)
-page=compare.html
-case ${COUNT:-false} in
-    true) words+=(--count) page=count.html ;;
-    false) ;;
-    *) fail "the input count is \`$COUNT\`; write true or false" ;;
-esac
-[ -z "${FAIL_ON:-}" ] || words+=("--fail-on=$FAIL_ON")
+    words=(compare "--revisions=${base:0:12},${head:0:12}" "--workload=$WORKLOAD" "--budget=$BUDGET"
+        "--results=$kept/results" "--markdown=$summary" --json)
+    case ${COUNT:-false} in
+        true) words+=(--count) page=count.html ;;
+        false) ;;
+        *) fail "the input count is \`$COUNT\`; write true or false" ;;
+    esac
+    [ -z "${FAIL_ON:-}" ] || words+=("--fail-on=$FAIL_ON")
+    words+=(-- "$STACK")
+    called=$STACK-$WORKLOAD
+fi
 
 code=0
-{ fairground compare "${words[@]}" -- "$STACK" >"$result"; } 2>&1 | tee "$said" >&2 || code=${PIPESTATUS[0]}
+{ fairground "${words[@]}" >"$result"; } 2>&1 | tee "$said" >&2 || code=${PIPESTATUS[0]}
 
 if [ -s "$summary" ]; then
     cat "$summary" >>"$GITHUB_STEP_SUMMARY"
@@ -46,7 +62,7 @@ if [ -s "$summary" ]; then
     {
         printf 'page=%s\n' "$folder/$page"
         printf 'folder=%s\n' "$folder"
-        printf 'artifact=fairground-%s\n' "$(printf %s "$STACK-$WORKLOAD" | tr -c 'A-Za-z0-9_.-' -)"
+        printf 'artifact=fairground-%s\n' "$(printf %s "$called" | tr -c 'A-Za-z0-9_.-' -)"
     } >>"$GITHUB_OUTPUT"
 else
     {

@@ -26,7 +26,7 @@ OPEN = Cell("one:plain", "ping", Topology(), Load(model="open", rate_per_s=1e5, 
 CLOSED = replace(OPEN, load=Load(connections=100, window_s=10.0))
 MILLION = 1_000_000
 STANDARD = thresholds.standard()
-HOST = HostUse(0.0, 0.5, 0.0, 0.0, {"TcpOutSegs": MILLION, "TcpRetransSegs": 0, "TcpExtListenOverflows": 0})
+HOST = HostUse(0.0, 0.5, 0.0, 0.0, {"TcpOutSegs": MILLION, "TcpRetransSegs": 0})
 DATABASE = DatabaseUse(1000, 0, 5000, 0, 0, 25, {}, 50, hygiene_samples=10_000)
 
 

@@ -42,7 +42,7 @@ TRY = "a service without a contract: ./fairground try http://localhost:3000/x"
         ),
         *(
             ((verb, "http://localhost:3000/x"), f"`{verb}` takes no URL, and `http://localhost:3000/x` is one", TRY)
-            for verb in ("capacity", "doctor")
+            for verb in ("doctor",)
         ),
         *(
             ((verb, "--stack", "http://localhost:3000/x"), "`http://localhost:3000/x` is a URL, and no stack", TRY)

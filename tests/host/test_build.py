@@ -245,3 +245,21 @@ def test_servers_share_what_cargo_compiles(folder: Path, tmp_path: Path, own: st
         told = (("sh", "-c", 'printf %s "$CARGO_BUILD_BUILD_DIR" > out'),)
         made = build.build(kept, server(folder, build=told), tmp_path / "cache")
     assert isinstance(made, BuiltServer) and made.receipt == (own or str(tmp_path / "cache" / "builds" / "cargo"))
+
+
+@pytest.mark.live
+def test_checkouts_of_one_package_have_binaries_of_their_own(keeper: Keeper, tmp_path: Path) -> None:
+    """Cargo takes them for one in the shared folder, and tells by times alone whether its sources have changed."""
+    said = []
+    for name in ("old", "new"):
+        folder = tmp_path / name
+        (folder / "src").mkdir(parents=True)
+        (folder / "Cargo.toml").write_text('[package]\nname = "same"\nversion = "0.1.0"\nedition = "2021"\n')
+        (folder / "src" / "main.rs").write_text(f'fn main() {{ println!("{name}"); }}')
+        os.utime(folder / "src" / "main.rs", (1_700_000_000, 1_700_000_000))
+    for name in ("old", "new"):
+        words = (("cargo", "build", "--quiet", "--offline"),)
+        made = build.build(keeper, server(tmp_path / name, build=words, version=("target/debug/same",)), tmp_path / "cache")
+        assert isinstance(made, BuiltServer), made
+        said.append(made.receipt)
+    assert said == ["old", "new"]

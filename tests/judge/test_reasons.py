@@ -219,8 +219,8 @@ def test_limit_by_ports(connect: int, reason: str, said: str | None) -> None:
 )
 def test_limit_by_backlog(drops: int | None, max_us: int, said: str | None) -> None:
     """Dropped connections that were tried again after a second are named; either alone is not."""
-    host = replace(HOST, tcp={} if drops is None else {"TcpExtListenDrops": drops})
-    assert limit({}, result(connect=latency(100, max_us=max_us)), host) == said
+    use = RoleUse(1e6, None, None, "cgroup2", dropped_connections=drops)
+    assert limit({"server": use}, result(connect=latency(100, max_us=max_us))) == said
 
 
 def test_limit_by_a_connection_for_each_request() -> None:

@@ -106,7 +106,7 @@ READS: Mapping[str, Callable[[float], Callable[[Cell], TrialFacts]]] = {
     "major-faults": lambda v: host(major_faults=round(v * 10)),
     "quota": lambda v: host(periods=MILLION, throttled_periods=round(v * MILLION)),
     "retransmits": lambda v: tcp(TcpRetransSegs=round(v * MILLION)),
-    "backlog": lambda v: tcp(TcpExtListenOverflows=round(v)),
+    "backlog": lambda v: role("server", dropped_connections=round(v)),
     "steadiness": lambda v: lambda cell: facts(cell, seconds=seconds(ok=halves(v))),
     "steady-median": lambda v: lambda cell: facts(cell, seconds=seconds(p50_us=halves(v))),
     "steady-cost": cost,
@@ -226,14 +226,14 @@ def test_connections_that_the_server_refused_are_not_the_generators(reason: str,
     assert severities("generator-errors", facts(CLOSED, outcomes(connect=5000), samples=samples)) == found
 
 
-@pytest.mark.parametrize(("overflows", "connect_us", "said"), [(40, 1_010_000, False), (0, 1_010_000, True), (40, 900, True)])
-def test_a_short_listen_queue_is_no_fault_of_the_generator(overflows: int, connect_us: int, said: bool) -> None:
+@pytest.mark.parametrize(("dropped", "connect_us", "said"), [(40, 1_010_000, False), (0, 1_010_000, True), (40, 900, True)])
+def test_a_short_listen_queue_is_no_fault_of_the_generator(dropped: int, connect_us: int, said: bool) -> None:
     """Connections that wait for a place in it have no latency meanwhile, so that Little's law lacks their time."""
     lacking = facts(CLOSED, latency_all=latency(count=500, mean_us=1000.0, max_us=2000), connect=latency(max_us=connect_us))
-    told = replace(lacking, host=replace(HOST, tcp={**HOST.tcp, "TcpExtListenOverflows": overflows}))
+    told = replace(lacking, roles={**lacking.roles, "server": RoleUse(1e6, None, None, "", dropped_connections=dropped)})
     found = [one.id for one in validity.findings(told, STANDARD, of=("generator", "server"))]
     assert ("little" in found) is said
-    assert ("backlog" in found) is bool(overflows)
+    assert ("backlog" in found) is bool(dropped)
 
 
 def test_a_stall_of_the_server_is_no_late_generator() -> None:
@@ -362,7 +362,7 @@ def test_nothing_is_said_when_all_were_made() -> None:
     whole: dict[str, Any] = {"seconds": seconds(ok=(1,) * 5), "latency_all": latency(count=10**6, mean_us=1000.0)}
     made = facts(CLOSED, busiest_thread_share=0.1, **whole)
     roles = {
-        "server": RoleUse(1.0, None, None, "cgroup2", cpu_us_by_second=(1.0,) * 5),
+        "server": RoleUse(1.0, None, None, "cgroup2", cpu_us_by_second=(1.0,) * 5, dropped_connections=0),
         "generator": RoleUse(1.0, None, None, "cgroup2", busiest_thread_waited_share=0.0, pressure_cpu_some_share=0.0),
         "lab": RoleUse(1.0, None, None, "process clock"),
     }

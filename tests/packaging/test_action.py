@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -147,6 +148,22 @@ def test_counts_have_a_page_of_their_own(runner: Runner, count: str, page: str) 
     assert runner.compare(COUNT=count).returncode == 0
     assert runner.words is not None and ("--count" in runner.words) is (count == "true")
     assert runner.outputs["page"].endswith(f"/{page}")
+
+
+def test_services_are_compared(runner: Runner) -> None:
+    """Two URLs go to `try`, each with what starts it as one word of a shell; the summary and the outputs are as for stacks."""
+    done = runner.compare(
+        STACK="", URL_A="http://127.0.0.1:1/x", URL_B="http://127.0.0.1:2/x", COMMAND_A="./old --port 1", COMMAND_B="./new 'a b'",
+        FAIL_ON="slower:5%",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert runner.words is not None and runner.words[:4] == [
+        "try", "--url=http://127.0.0.1:1/x", "--against=http://127.0.0.1:2/x", "--budget=1m",
+    ]  # fmt: skip
+    assert "--fail-on=slower:5%" in runner.words and runner.words[-4:] == ["--", "sh", "-c", "./old --port 1"]
+    (other,) = (word for word in runner.words if word.startswith("--against-command="))
+    assert shlex.split(other.partition("=")[2]) == ["sh", "-c", "./new 'a b'"]
+    assert runner.summary == "## B is slower\n" and runner.outputs["artifact"] == "fairground-services"
 
 
 def test_revisions_become_commits(runner: Runner) -> None:

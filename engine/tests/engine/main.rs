@@ -3,6 +3,7 @@
 mod accounts;
 mod faults;
 mod golden;
+mod held;
 mod kept;
 mod load;
 mod modules;

@@ -204,6 +204,18 @@ pub fn plan(address: SocketAddr) -> Value {
     })
 }
 
+/// A plan of an open loop that begins held: 200 requests each second for 0.3 s.
+pub fn open(server: &Server, arrivals: &str) -> Value {
+    let mut plan = plan(server.address);
+    plan["load"]["model"] = json!("open");
+    plan["load"]["rate_per_s"] = json!(200);
+    plan["load"]["arrivals"] = json!(arrivals);
+    plan["load"]["connections"] = json!(32);
+    plan["load"]["begin"] = json!("held");
+    plan["load"]["window_s"] = json!(0.3);
+    plan
+}
+
 pub struct Finished {
     pub code: i32,
     pub result: Value,

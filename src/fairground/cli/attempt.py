@@ -14,7 +14,7 @@ import typer
 from fairground.capacity import objective
 from fairground.capacity.service import address
 from fairground.capacity.service.behaviour import Encrypted
-from fairground.capacity.service.drive import CONNECTIONS
+from fairground.capacity.service.drive import CONNECTIONS, SHARES, WARM_LOOKS, WARM_S
 from fairground.capacity.service.known import service_of
 from fairground.capacity.service.values import Visit
 from fairground.cli import against, say, typed
@@ -34,6 +34,7 @@ from fairground.report import capacity as curves
 from fairground.report import visit
 from fairground.report.text import words as texts
 
+SAFE = ("GET", "HEAD", "OPTIONS", "TRACE")
 OPTIONS = (
     Option("what", "The URL; or, after --, what starts the service.", list[str] | None, None, argument=True,
            metavar="[URL | -- COMMAND]..."),
@@ -49,6 +50,8 @@ OPTIONS = (
     Option("expect_status", "The status that is good, such as 401; else the answers tell.", int | None, None),
     Option("follow", "Follow one redirect on the same host.", bool, False),
     Option("mine", "Allow a URL on another machine.", bool, False, spelled="--i-own-this-host"),
+    Option("database", "The service's own PostgreSQL, read while it is loaded; @FILE holds its URL.", str | None,
+           None, metavar="URL", told=True),
     *against.OPTIONS,
     Option("resume", "Go on with an interrupted try: its id, or `latest`.", str | None, None, metavar="RECORD"),
     Option("ca", "https: certificates that are believed in place of this machine's, in PEM.", str | None, None, metavar="FILE"),
@@ -66,6 +69,11 @@ def try_(_: typer.Context, given: Given) -> None:
     · ./fairground try https://127.0.0.1:3443/ --ca authority.pem · ./fairground try http://127.0.0.1:3000/x --against
     http://127.0.0.1:3001/x
     """
+    run(given)
+
+
+def run(given: Given, confirmations: int = 0) -> None:
+    """Carry out a try as it is given. `confirmations`: how often the rate that is told is measured anew."""
     places = Places.of(os.environ, None, given["results"])
     against.require_together(given)
     if given["against"] is not None:
@@ -76,8 +84,10 @@ def try_(_: typer.Context, given: Given) -> None:
         inputs = Inputs(places, record.head.command, record=record)
         asked = address.restore(record.head.asked, _asked_again(given, record.head.asked))
     else:
-        inputs, asked = Inputs(places, typed.command()), _asked(given)
+        inputs, asked = Inputs(places, typed.command()), replace(_asked(given), confirmations=confirmations)
     _warn(asked.command)
+    if asked.load and asked.method.upper() not in SAFE and not given["quiet"]:
+        say.note(_writes(asked))
 
     def attempt(asked: TryAsked) -> Record[Any, Any]:
         request = address.request(asked, places.environ)
@@ -94,8 +104,26 @@ def try_(_: typer.Context, given: Given) -> None:
         record = attempt(replace(asked, url=encrypted))
     page, found = pages.write(record), service_of(record)
     _say(page, found, given["as_json"])
+    if (wrote := _written(found)) is not None and not given["as_json"]:
+        say.line(wrote)
     if found.broken:
         raise typer.Exit(BAD_ANSWER)
+
+
+def _writes(asked: TryAsked) -> str:
+    """Say before a load that may write how much it sends."""
+    loads = len(CONNECTIONS) + len(SHARES)
+    return (
+        f"{asked.method.upper()} may write: about 30 requests of the checks, and then as many as the service answers in some"
+        f" {loads * asked.seconds + WARM_LOOKS * WARM_S:.0f} s or more. Only the checks: --no-load"
+    )
+
+
+def _written(found: Visit) -> str | None:
+    """Say after such a load how many requests it had and how many were acknowledged; None where it writes nothing."""
+    if found.method in SAFE or not found.acknowledged:
+        return None
+    return f"{found.method}: {found.acknowledged:,} requests under load were acknowledged, those of the warm-up among them"
 
 
 def _warn(command: Sequence[str] | None) -> None:
@@ -115,6 +143,7 @@ def _asked_again(given: Given, kept: TryAsked) -> TryAsked:
         headers=_headers(given),
         body=body,
         command=tuple(command) or None,
+        database=given["database"],
     )
 
 
@@ -142,6 +171,7 @@ def _asked(given: Given) -> TryAsked:
         insecure=given["insecure"],
         expects=_status(given["expect_status"]),
         follows=given["follow"],
+        database=given["database"],
     )
 
 

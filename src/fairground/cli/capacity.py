@@ -13,7 +13,7 @@ import typer
 from fairground.capacity import objective, search
 from fairground.capacity.cells import capacities_of
 from fairground.capacity.search import Capacity
-from fairground.cli import placed, say, typed
+from fairground.cli import attempt, placed, say, typed
 from fairground.cli.arguments import takes
 from fairground.cli.follow import Voice, finish, record_to_resume, refuse_beside_resume
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
@@ -26,14 +26,23 @@ from fairground.lab import capacity, elsewhere, pages
 from fairground.lab.events import UnitDone
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
-from fairground.model import LabError, Load
+from fairground.model import LabError, Load, secret
 from fairground.model.record import CapacityAsked, RecordKind
 from fairground.report.capacity import part_lines, rows, sentences, text_curve
 
 LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS = 2_000, 10_000
 
 
+CONFIRMATIONS, STEP_S = 3, 5
 OPTIONS = (
+    Option(
+        "url",
+        "A service's URL, in place of a stack: the rate that `try` tells, confirmed.",
+        str | None,
+        None,
+        argument=True,
+        metavar="[URL]",
+    ),
     options.STACK,
     Option(
         "workload",
@@ -64,8 +73,11 @@ def capacity_(_: typer.Context, given: Given) -> None:
     """The highest rate that keeps an objective, confirmed on fresh trials. With the load curve and an overload.
 
     Examples: ./fairground capacity -s SERVER:VARIANT · capacity -s SERVER:VARIANT -w WORKLOAD --slo 'p99<20ms,errors<0.1%'
-    --budget 15m
+    --budget 15m · capacity http://127.0.0.1:3000/x --slo 'p99<50ms'
     """
+    if given["url"] is not None:
+        _of_service(given)
+        return
     places = Places.of(os.environ, given["servers"], given["results"])
     if given["hosts"] is not None and not placed.placed_roles(given):
         raise LabError("`--hosts` goes with `--place`: a capacity is one server's, on one machine", "add --place generator=HOST")
@@ -85,6 +97,18 @@ def capacity_(_: typer.Context, given: Given) -> None:
     _say(page, found, given["as_json"])
     if any(one.confirmed_per_s is None for one in found):
         raise typer.Exit(BAD_ANSWER if any(one.measured for one in found) else NOTHING_MEASURED)
+
+
+def _of_service(given: Given) -> None:
+    """Measure the capacity of a service that runs: a try whose rate is confirmed. LabError for what is of stacks alone."""
+    own = {"url", "slo", "threads", "results", "database", "quiet", "as_json"}
+    for option in OPTIONS:
+        if option.name not in own and given[option.name] not in (option.default, None, [], ()):
+            url = secret.redact(given["url"])
+            raise LabError(f"`{option.spelling}` is of stacks, and `{url}` is a service", f"./fairground capacity {url}")
+    usual = {option.name: option.default for option in attempt.OPTIONS}
+    said = {name: given[name] for name in own - {"url"} if given[name] is not None}
+    attempt.run(usual | said | {"what": [given["url"]], "seconds": STEP_S}, CONFIRMATIONS)
 
 
 def _asked(given: Given, places: Places) -> CapacityAsked:

@@ -7,6 +7,7 @@ import os
 import typer
 
 from fairground import records
+from fairground.capacity.service.known import service_of
 from fairground.cli import say, typed
 from fairground.cli.arguments import takes
 from fairground.cli.follow import Voice, finish, record_to_resume, refuse_beside_resume
@@ -21,11 +22,19 @@ from fairground.lab.why import try_reason
 from fairground.model import LabError, foreign
 from fairground.model.experiment import Start, WhyAsked
 from fairground.model.record import Record, RecordKind
+from fairground.report import advice
 from fairground.report.run.why import rows, sentences
 from fairground.run import question
 
 OPTIONS = (
-    Option("run", "A run: its id, the beginning of it, or `latest`.", str | None, None, argument=True, metavar="RUN"),
+    Option(
+        "run",
+        "A run, or a try of a service: its id, the beginning of it, or `latest`.",
+        str | None,
+        None,
+        argument=True,
+        metavar="RUN",
+    ),
     Option(
         "cell",
         "Words that name one cell: stack, workload, topology, load.",
@@ -47,8 +56,12 @@ def why(_: typer.Context, given: Given) -> None:
 
     The cell runs as it was beside copies on which one thing differs, such as a larger pool, all in turns.
 
+    Of a `try` it says what can be tried from outside, and what a contract would add: ./fairground why TRY
+
     Examples: ./fairground why latest SERVER:ONE WORKLOAD · ./fairground why RUN SERVER:ONE WORKLOAD --budget 2m
     """
+    if not given["cell"] and given["resume"] is None and _advise(given):
+        return
     inputs, asked = _inputs(given)
     if not given["quiet"]:
         _announce(asked)
@@ -56,6 +69,21 @@ def why(_: typer.Context, given: Given) -> None:
     record = finish(lambda sink: try_reason(inputs, asked, sink), voice)
     pages.write(record)
     experiment(record, given["as_json"])
+
+
+def _advise(given: Given) -> bool:
+    """Say what can be tried of a service that a `try` measured. False: no such record is meant."""
+    results = Places.of(os.environ, given["servers"], given["results"]).results
+    if given["run"] is None or not records.is_kind(results, given["run"], RecordKind.TRY):
+        return False
+    record = records.load(records.find(results, given["run"], RecordKind.TRY))
+    found = advice.sentences(service_of(record), record.head.asked)
+    if given["as_json"]:
+        say.document({"id": record.id, "sentences": list(found), "folder": str(record.folder)})
+        return True
+    for line in found:
+        say.line(line)
+    return True
 
 
 def _inputs(given: Given) -> tuple[Inputs, WhyAsked]:

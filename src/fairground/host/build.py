@@ -6,10 +6,12 @@ cache, the build itself in the folder, where its own tools expect it. A folder t
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -27,6 +29,8 @@ Files = Mapping[str, tuple[bool, bytes]]
 DIGEST_CHARACTERS = 16
 """So much of a digest is shown: enough to tell two copies apart."""
 BUILD_TIMEOUT_S = 1800.0
+ERROR_LINE = re.compile(r"(?i)(?<![\w-])(?:error|fatal)(?:\[\w+\])?(?::| \w)")
+"""A line of a build's output that names an error, such as `error[E0425]: …` or `npm error code …`."""
 RECEIPT_TIMEOUT_S = 60.0
 INSTALL = {
     "go": "install Go ≥ 1.24 from your distribution or its makers",
@@ -113,11 +117,13 @@ def build(keeper: Keeper, server: Server, cache: Path, say: Callable[[str], None
         return BuiltServer(server, digest, receipt, 0.0)
     with storing(log):
         log.write_bytes(b"")
+    if any(command[0] == "cargo" for command in server.build):
+        _touch(server.folder)
     for command in server.build:
         say(" ".join(command))
         code, output = BuildCommand(keeper, command, server.folder, log, cache).end(BUILD_TIMEOUT_S)
         if code != 0:
-            why = "took too long" if code is None else f"failed: {_last_line(output)}"
+            why = "took too long" if code is None else f"failed: {_telling_line(output)}"
             return Unavailable(server, f"`{' '.join(command)}` {why}", f"the whole output is in {log}")
     receipt = _receipt(keeper, server)
     if not receipt:
@@ -125,6 +131,18 @@ def build(keeper: Keeper, server: Server, cache: Path, say: Callable[[str], None
     with storing(stamp):
         stamp.write_text(json.dumps({"content": digest, "receipt": receipt, "folder": str(server.folder)}))
     return BuiltServer(server, digest, receipt, time.monotonic() - began)
+
+
+def _touch(folder: Path) -> None:
+    """Make a folder's Rust sources newer than all that was built.
+
+    Cargo takes two checkouts of one package for one in the folder of builds that they share, and tells by times alone what is
+    old: without this a revision's server would be the binary of the one that was built before.
+    """
+    for path in sources(folder):
+        if path.suffix == ".rs":
+            with contextlib.suppress(OSError):  # a folder that cannot be written has no second checkout
+                os.utime(path)
 
 
 def content_hash(folder: Path) -> str:
@@ -300,6 +318,12 @@ def environment(own: Mapping[str, str], cache: Path | None = None) -> Mapping[st
     """
     shared = {"CARGO_BUILD_BUILD_DIR": str(cache / "builds" / "cargo")} if cache is not None else {}
     return {**shared, **own, "CI": "1", "NO_COLOR": "1"}
+
+
+def _telling_line(text: str) -> str:
+    """The first line that names an error and says more than that there is one; the last line where none does."""
+    found = next((line for line in foreign.clean(text).splitlines() if ERROR_LINE.search(line)), None)
+    return _last_line(text) if found is None else foreign.line(found.strip(), foreign.SENTENCE_CHARACTERS)
 
 
 def _last_line(text: str) -> str:

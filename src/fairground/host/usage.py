@@ -10,6 +10,7 @@ from typing import Protocol
 
 from fairground.host import cgroup, counters
 from fairground.host.child import Child
+from fairground.host.listening import ListenDrops
 from fairground.host.process import NS_PER_TICK, look, tasks
 from fairground.host.resident import Resident
 from fairground.host.spent import Ran, Spent, Thread
@@ -24,8 +25,6 @@ TCP_COUNTERS = (
     "TcpOutSegs",
     "TcpRetransSegs",
     "TcpExtTCPDSACKRecvSegs",
-    "TcpExtListenOverflows",
-    "TcpExtListenDrops",
     "TcpExtDelayedACKs",
     "TcpExtTCPTimeouts",
     "TcpActiveOpens",
@@ -82,6 +81,7 @@ class RoleMeter:
     """At each sample since the window began: whether it was stopped."""
     _spent: Spent = field(default_factory=Spent)
     _seen: dict[Thread, Ran] = field(default_factory=dict)
+    _drops: ListenDrops = field(default_factory=ListenDrops)
     _instructions: counters.Instructions | None = None
     """None: they are not counted, or this machine cannot."""
     _earlier_ns: int | None = None
@@ -156,14 +156,15 @@ class RoleMeter:
         for process in alive if self.threads else ():
             threads |= threads_of(process, self.closely)
         cpu_ns = self._with_earlier(self._spent.read(alive) if exact is None else exact)
+        dropped = self._drops.read([one.pid for one in alive]) if self.threads else None
         if self._earlier_ns is not None:  # what its group counts began anew with it
-            return CpuClock(cpu_ns, at_ns=time.monotonic_ns(), threads=threads)
+            return CpuClock(cpu_ns, at_ns=time.monotonic_ns(), threads=threads, dropped=dropped)
         instructions = None if self._instructions is None else self._instructions.read()
         told = self.child.quota_periods if isinstance(self.child, Resident) else None
         periods, throttled = told or (group.periods(), group.throttled_periods())
         return CpuClock(
             cpu_ns, periods, throttled, time.monotonic_ns(), threads, group.pressure_cpu_some_us(),
-            instructions,
+            instructions, dropped,
         )  # fmt: skip
 
     def use(self, before: CpuClock, after: CpuClock) -> RoleUse:
@@ -185,6 +186,7 @@ class RoleMeter:
             involuntary_switches_per_s=_over(switches, passed_ns / 1e9),
             pressure_cpu_some_share=_over(pressed_us, passed_ns / 1e3),
             instructions=difference(before.instructions, after.instructions),
+            dropped_connections=difference(before.dropped, after.dropped),
             stopped_share=sum(self._looks) / len(self._looks) if self._looks else None,
         )
 
@@ -200,6 +202,8 @@ class CpuClock:
     threads: Mapping[Thread, Ran] = field(default_factory=dict)
     pressure_cpu_some_us: int | None = None
     instructions: int | None = None
+    dropped: int | None = None
+    """Connections that its listen queues had no room for."""
 
     def busiest_thread(self, before: CpuClock) -> Ran | None:
         """Return what the busiest of the threads alive at both readings did between them."""

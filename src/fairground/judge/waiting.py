@@ -86,13 +86,14 @@ def _commits(counters: TrialCounters) -> Iterator[Finding]:
 
 
 def _backlog(counters: TrialCounters) -> Iterator[Finding]:
-    dropped = (counters.tcp("TcpExtListenDrops") or 0) + (counters.tcp("TcpExtListenOverflows") or 0)
+    use = counters.roles.get("server")
+    dropped = use and use.dropped_connections
     connect = counters.result.connect or counters.result.latency_ok
     longest = None if connect is None else connect.max_us
     if dropped and longest is not None and longest >= counters.at.retry_us:
         yield BACKLOG.finding(
-            f"the kernel dropped {dropped:,} connections that the server had not accepted yet, and each was tried again after 1 s"
-            " or 3 s: listen with a longer backlog, and accept more at once",
+            f"the server's listen queue had no room {dropped:,} times, and each connection was tried again after 1 s or 3 s:"
+            " listen with a longer backlog, and accept more at once",
             dropped=dropped,
             longest_us=longest,
         )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fairground import postgres
 from fairground.capacity import objective
 from fairground.capacity.service import behaviour, drive, parts
 from fairground.capacity.service.address import is_here
@@ -23,12 +24,14 @@ from fairground.lab.recording import NewEntry, Units, open_record, record_units
 from fairground.measure import Bench
 from fairground.measure.arm import Ended, ServiceArm
 from fairground.measure.session import ArmSession
-from fairground.model import Cell, CellSettings, Finding, LabError, Load, MachineError, Severity, Topology
+from fairground.model import Cell, CellSettings, Finding, LabError, Load, MachineError, Severity, Topology, foreign
 from fairground.model.record import Record, RecordEnd, RecordKind, TryAsked
 from fairground.model.secret import PRIVATE
+from fairground.postgres import DatabaseBeside, StatementCost
 from fairground.stats import forecast
 
 READY_S = 30.0
+SHOWN_CHARACTERS = 120
 
 
 def attempt(inputs: Inputs, asked: TryAsked, request: Asked, sink: Sink = unheard) -> Iterator[Event]:
@@ -39,10 +42,13 @@ def attempt(inputs: Inputs, asked: TryAsked, request: Asked, sink: Sink = unhear
     there = answering_address(request)
     if asked.command is not None and there is not None:
         raise LabError(f"something listens on port {request.port} already", "end it, or try it without a command")
+    beside = None if asked.database is None or not asked.load else postgres.open_beside(asked.database)
     with prepare(inputs, (), (), sink, None if asked.load else False) as testbed:
         record: Record[TryAsked, ServicePart] = open_record(inputs, RecordKind.TRY, asked.without_secrets(), testbed)
         yield Said(f"{request.method} {record.head.asked.url}: checks")
-        subject = Subject(inputs.places.environ, testbed.bench, asked, there or request, record.folder)
+        subject = Subject(inputs.places.environ, testbed.bench, asked, there or request, record.folder, beside)
+        if beside is not None and beside.hidden:
+            yield Said("this role may not see what others do in the database: GRANT pg_read_all_stats to it")
         yield from record_units(record, missing_parts(measure_parts(subject, record.entries)))
 
 
@@ -55,6 +61,7 @@ class Subject:
     asked: TryAsked
     request: Asked
     folder: Path
+    database: DatabaseBeside | None = None
 
 
 def missing_parts(measured: Iterator[Ahead | ServicePart], now: Callable[[], float] = time.monotonic) -> Units:
@@ -155,12 +162,35 @@ def _parts(subject: Subject, child: Child | None, done: Sequence[ServicePart]) -
     if asked.load and seen.good:
         workload = drive.workload(request, seen.conduct)
         cell = Cell("the service", workload.id, Topology(), Load(), CellSettings())
-        arm = ServiceArm("the service", cell, workload, 1, request.host, request.port, process, request.tls)
+        arm = ServiceArm("the service", cell, workload, 1, request.host, request.port, process, request.tls, subject.database)
         kept, size = objective.parse(asked.objective), seen.conduct.body_bytes
-        effort = drive.ServiceEffort(kept, asked.seconds, asked.timeout_ms, asked.threads, size, machine.most_connections())
+        effort = drive.ServiceEffort(
+            kept, asked.seconds, asked.timeout_ms, asked.threads, size, machine.most_connections(), asked.confirmations
+        )
+        before = {} if subject.database is None else subject.database.statements()
         with ArmSession(subject.bench, [arm], subject.folder) as session:
             yield from drive.measure(done, session, arm.label, effort, subject.bench.cores)
+        if subject.database is not None and subject.database.counts:
+            yield from _statements(before, subject.database.statements())
         yield from _wrong(session.ended[arm.label])
+
+
+def _statements(before: Mapping[str, StatementCost], after: Mapping[str, StatementCost]) -> Iterator[ServicePart]:
+    """Report which statement took most of the database's time under load, by `pg_stat_statements`."""
+    nothing = StatementCost(0, 0.0)
+    spent = {
+        text: StatementCost(cost.calls - was.calls, cost.total_ms - was.total_ms)
+        for text, cost in after.items()
+        if cost.total_ms > (was := before.get(text, nothing)).total_ms
+    }
+    total_ms = math.fsum(cost.total_ms for cost in spent.values())
+    if not total_ms:
+        return
+    text, most = max(spent.items(), key=lambda one: one[1].total_ms)
+    each = f"{most.calls:,} calls, {most.total_ms / max(1, most.calls):.2f} ms each"
+    shown = foreign.line(text, SHOWN_CHARACTERS)
+    words = f"of {total_ms / 1000:.1f} s in statements {most.total_ms / total_ms:.0%} went to `{shown}`: {each}"
+    yield ServicePart(Unit.SERVICE, findings=(Finding("statements", Severity.NOTE, words, {"calls": most.calls}),))
 
 
 def _wrong(ended: Ended) -> Iterator[ServicePart]:

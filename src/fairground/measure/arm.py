@@ -36,6 +36,7 @@ from fairground.model.count import WorkCount
 from fairground.model.pair import rejection
 from fairground.model.window import WindowTally
 from fairground.model.wire import Tls
+from fairground.postgres import DatabaseBeside
 
 
 @dataclass(frozen=True)
@@ -115,12 +116,16 @@ class CountedArm(StackArm):
 
 @dataclass(frozen=True)
 class ServiceArm(Arm):
-    """An address that somebody serves: no contract, no audit, no database of ours. `server`: whose CPU is read, if any."""
+    """An address that somebody serves: no contract, no audit, no database of ours. `server`: whose CPU is read, if any.
+
+    `database`: the service's own, which is read meanwhile.
+    """
 
     host: str
     port: int
     server: Child | Resident | None = None
     tls: Tls | None = None
+    database: DatabaseBeside | None = None
 
 
 @dataclass(frozen=True)

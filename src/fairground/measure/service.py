@@ -24,6 +24,10 @@ class Reached(Loaded):
         self.host, self.port, self.tls = self.arm.host, self.arm.port, self.arm.tls
         if self.arm.server is not None:
             self.seen.meters["server"] = RoleMeter(self.arm.server)
+        if self.arm.database is not None:
+            self.seen.database = self.arm.database.name
+            if self.arm.database.process is not None:
+                self.seen.meters["database"] = RoleMeter(self.arm.database.process)
 
     def exit_code(self) -> int | None:
         server = self.arm.server if isinstance(self.arm, ServiceArm) else None

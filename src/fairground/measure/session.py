@@ -23,7 +23,7 @@ import psycopg
 
 from fairground.host import disk
 from fairground.judge import validity
-from fairground.measure.arm import Arm, ArmWindow, CheckArm, CountedArm, Ended, NullArm, PgbenchArm, StackArm
+from fairground.measure.arm import Arm, ArmWindow, CheckArm, CountedArm, Ended, NullArm, PgbenchArm, ServiceArm, StackArm
 from fairground.measure.bench import Bench
 from fairground.measure.checked import CheckedStack
 from fairground.measure.counted import CountedStack
@@ -63,7 +63,11 @@ class ArmSession:
         bench.require_room(self._folders, disk.LEAST_BEFORE_BYTES)
         self._seen = {arm.label: WatchedArm(None) for arm in arms}
         looks = bench.database if any(isinstance(arm, StackArm) for arm in arms) else None
-        self._watch = ArmWatch(self._seen, None if looks is None else lambda: looks.connect("postgres"))
+        beside = next((arm.database for arm in arms if isinstance(arm, ServiceArm) and arm.database is not None), None)
+        if beside is not None:
+            self._watch = ArmWatch(self._seen, beside.connect, ours=False)
+        else:
+            self._watch = ArmWatch(self._seen, None if looks is None else lambda: looks.connect("postgres"))
         self._loaded: dict[str, Loaded] = {}
         for place, arm in enumerate(arms, 1):
             if isinstance(folder, Mapping):

@@ -14,7 +14,7 @@ from fairground.host import Meter, RoleMeter, open_descriptors, stolen_us
 from fairground.judge import statements
 from fairground.model import DatabaseUse, DatabaseWork, Look, RoleUse
 from fairground.model.answerlog import AnswerLog
-from fairground.postgres import Activity, Counters, Hygiene, activity, hygiene
+from fairground.postgres import Activity, Counters, Hygiene, activity, activity_beside, hygiene
 from fairground.topology import Census, Pooler
 
 INTERVAL_S = 0.2
@@ -138,8 +138,9 @@ class ArmWatch:
     loaded now; None: none is, or nobody takes turns.
     """
 
-    def __init__(self, arms: Mapping[str, WatchedArm], connect: Connect | None) -> None:
-        self._arms, self._connect, self._ending = arms, connect, threading.Event()
+    def __init__(self, arms: Mapping[str, WatchedArm], connect: Connect | None, ours: bool = True) -> None:
+        """`ours`: the databases are those of arms, on a server of the lab's; else each is a service's own."""
+        self._arms, self._connect, self._ending, self._ours = arms, connect, threading.Event(), ours
         self.turn: str | None = None
         self.failure: str | None = None
         """Why it ended before its time: then what it counted is too little to be believed."""
@@ -187,12 +188,12 @@ class ArmWatch:
     def _look(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
         """One sample of every database. Where the turn changed meanwhile, nobody knows whose it was: connections alone count."""
         turn = self.turn
-        found = activity(connection)
+        found = activity(connection) if self._ours else activity_beside(connection)
         kept = turn if turn == self.turn else None
         for label, arm in self._arms.items():
             if arm.database is not None:
                 arm.take(found.get(arm.database, Activity({}, ())), label == kept)
-                if label == kept or not arm.in_window:
+                if self._ours and (label == kept or not arm.in_window):
                     arm.look_for_strangers(connection)
 
 

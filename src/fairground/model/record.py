@@ -111,6 +111,10 @@ class TryAsked:
     """The status that is good; None: what the service answers tells."""
     follows: bool = False
     """Whether one redirect on the same host is followed."""
+    database: str | None = None
+    """The URL of the service's own PostgreSQL, which is read meanwhile."""
+    confirmations: int = 0
+    """How often the rate that is told is measured anew."""
 
     def without_secrets(self) -> TryAsked:
         """Make of it what a record keeps. A header's value goes as a whole."""
@@ -122,6 +126,7 @@ class TryAsked:
             url=secret.redact(self.url),
             headers=tuple(headers),
             body=None if self.body is None else secret.redact(self.body),
+            database=None if self.database is None else secret.redact(self.database),
             command=None if self.command is None else tuple(secret.redact_words(self.command)),
         )
 

@@ -39,6 +39,8 @@ class RoleUse:
     """The cores of that host; None: it ran on the lab's own machine."""
     instructions: int | None = None
     """Instructions in user space, of the server; None: this machine does not count them."""
+    dropped_connections: int | None = None
+    """Connections that its listen queues had no room for, each try counted; None: no queue of its own is known."""
     stopped_share: float | None = None
     """The share of the looks at it in which a signal had stopped its process; None: nobody looked."""
 
@@ -53,7 +55,7 @@ class HostUse:
     """CPU used by processes that are none of our roles."""
     pressure_cpu_some_share: float | None
     tcp: Mapping[str, int]
-    """Differences of the kernel's TCP counters (retransmits, listen drops, delayed ACKs, …)."""
+    """Differences of the kernel's TCP counters (retransmits, delayed ACKs, …)."""
     pressure_io_full_share: float | None = None
     """Share of the window in which all that had work waited for the disk."""
     canary_before_us: float | None = None

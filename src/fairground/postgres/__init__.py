@@ -1,8 +1,9 @@
 """PostgreSQL beneath the servers: embedded or given, reset before every trial, and read without disturbing it."""
 
 from fairground.postgres import commits
-from fairground.postgres.activity import Activity, Hygiene, activity, hygiene, waits
+from fairground.postgres.activity import Activity, Hygiene, activity, activity_beside, hygiene, waits
 from fairground.postgres.address import DatabaseAddress
+from fairground.postgres.beside import DatabaseBeside, StatementCost, open_beside
 from fairground.postgres.database import Counters, Database, DatabaseHost
 from fairground.postgres.embedded import binary, check, start
 from fairground.postgres.given import given_database
@@ -12,14 +13,18 @@ __all__ = [
     "Counters",
     "Database",
     "DatabaseAddress",
+    "DatabaseBeside",
     "DatabaseHost",
     "Hygiene",
+    "StatementCost",
     "activity",
+    "activity_beside",
     "binary",
     "check",
     "commits",
     "given_database",
     "hygiene",
+    "open_beside",
     "start",
     "waits",
 ]

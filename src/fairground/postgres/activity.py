@@ -52,13 +52,32 @@ def activity(connection: psycopg.Connection[Any]) -> Mapping[str, Activity]:
 
     What an arm's role does in another database is the arm's, too. A database without client backends is not in it.
     """
-    rows = connection.execute(
+    return _of_backends(_arms_backends(connection))
+
+
+def activity_beside(connection: psycopg.Connection[Any]) -> Mapping[str, Activity]:
+    """Read what the backends of the connection's own database do at this moment, under its name."""
+    return _of_backends(
+        connection.execute(
+            f"SELECT datname, {DOING.replace('%%', '%')}, CASE WHEN state <> 'idle' OR query_start > now() - interval '1 second'"
+            f" THEN left(query, {STATEMENT_CHARACTERS}) END FROM pg_stat_activity"
+            f" WHERE datname = current_database() AND {THEIRS} AND backend_type = 'client backend'"
+        ).fetchall()
+    )
+
+
+def _arms_backends(connection: psycopg.Connection[Any]) -> Sequence[tuple[Any, ...]]:
+    return connection.execute(
         "SELECT CASE WHEN usename ~ %(roles)s THEN replace(usename, %(role)s, %(first)s) ELSE datname END,"
         f" {DOING}, CASE WHEN state <> 'idle' OR query_start > now() - interval '1 second'"
         " THEN left(query, %(most)s) END FROM pg_stat_activity"
         f" WHERE (datid IN {MARKED} OR usename ~ %(roles)s) AND {THEIRS} AND backend_type = 'client backend'",
         {"most": STATEMENT_CHARACTERS, "roles": ROLES, "role": ROLE, "first": TRIAL_DATABASE},
     ).fetchall()
+
+
+def _of_backends(rows: Sequence[tuple[Any, ...]]) -> Mapping[str, Activity]:
+    """The activity of each database from (its name, what a backend does, its statement)."""
     seen: defaultdict[str, list[tuple[str, str | None]]] = defaultdict(list)
     for database, doing, statement in rows:
         seen[database].append((doing, statement))

@@ -41,9 +41,8 @@ def sentences(found: Visit) -> tuple[str, ...]:
             said.append(_nothing_kept(found))
         else:
             above = ": the highest rate offered, so its limit is higher" if found.keeps_all else _missed(found.curve, "; ")
-            said.append(
-                f"It kept {found.objective} up to {words.number(found.kept_per_s)} requests a second, measured once{above}"
-            )
+            rate = f"{words.number(found.kept_per_s)} requests a second"
+            said.append(f"It kept {found.objective} up to {rate}, {_times(found.kept_times)}{above}")
         if found.repeated_per_s:
             rates = ", ".join(f"{words.number(rate)}/s" for rate in found.repeated_per_s)
             said.append(
@@ -55,6 +54,10 @@ def sentences(found: Visit) -> tuple[str, ...]:
     elif found.closed:
         said.append("What limits it cannot be told from outside" + ("" if found.server else ": whose CPU it uses is not known"))
     return tuple(said)
+
+
+def _times(count: int) -> str:
+    return "measured once" if count == 1 else f"confirmed: most of {count} measurements kept it"
 
 
 def _nothing_kept(found: Visit) -> str:
@@ -125,6 +128,7 @@ def rows(found: Visit) -> Mapping[str, Any]:
         "closed": [asdict(one) for one in found.closed],
         "curve": [point_row(point) for point in found.curve],
         "kept_per_s": found.kept_per_s,
+        "acknowledged": found.acknowledged,
         "limited_by": [_finding(one) for one in found.limited_by],
         "notes": list(found.notes),
         "sentences": list(sentences(found)),

@@ -50,10 +50,16 @@ def restore(kept: TryAsked, given: TryAsked) -> TryAsked:
     headers = tuple((name, _value(name, value, values)) for name, value in kept.headers)
     url = _same("URL", kept.url, given.url or None, "try --resume RUN URL")
     body = _same("body", kept.body, given.body, "--body @FILE")
+    database = _same("database", kept.database, given.database, "--database URL")
     said = None if kept.command is None else shlex.join(kept.command)
     command = _same("command", said, None if given.command is None else shlex.join(given.command), "-- COMMAND")
     return replace(
-        kept, url=url or "", headers=headers, body=body, command=None if command is None else tuple(shlex.split(command))
+        kept,
+        url=url or "",
+        headers=headers,
+        body=body,
+        database=database,
+        command=None if command is None else tuple(shlex.split(command)),
     )
 
 

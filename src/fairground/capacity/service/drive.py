@@ -18,7 +18,15 @@ from fairground.capacity.objective import LEAST_TAIL, Objective
 from fairground.capacity.service import failures
 from fairground.capacity.service.parts import Ahead, ServicePart, Unit
 from fairground.capacity.service.request import Asked
-from fairground.capacity.service.values import OPEN_CONNECTIONS, Closed, Conduct, LoadTally, doubtful, most_connections
+from fairground.capacity.service.values import (
+    OPEN_CONNECTIONS,
+    Closed,
+    Conduct,
+    LoadTally,
+    doubtful,
+    kept_per_s,
+    most_connections,
+)
 from fairground.judge import answers, thresholds, validity
 from fairground.judge.validity import TrialFacts
 from fairground.measure.arm import ArmWindow
@@ -39,6 +47,7 @@ from fairground.model import (
     secret,
 )
 from fairground.model.reason import TOO_FEW_CONNECTIONS
+from fairground.model.use import UNUSED
 
 CONNECTIONS, WARM_CONNECTIONS = (1, 10, 100), 10
 """Those of the closed loops, and of the warm-up before them."""
@@ -84,6 +93,8 @@ class ServiceEffort:
     body_bytes: int = 0
     most: int = OPEN_CONNECTIONS
     """Connections that this machine can open."""
+    confirmations: int = 0
+    """So often the rate that is told is measured anew, on fresh connections; most of its steps then decide."""
 
     @property
     def connections(self) -> int:
@@ -207,6 +218,13 @@ def _curve(
     if again := tuple((rate, seconds) for rate, seconds in rates if rate in doubtful(curve)):
         yield _ahead("rates in doubt, once more", again * REPEATS)
         curve += points(again * REPEATS, seed + 1, 2)
+    told = kept_per_s(curve) if effort.confirmations else None
+    while told is not None and sum(point.step.rate_per_s == told for point in curve) <= effort.confirmations:
+        again = ((told, float(effort.seconds)),)
+        yield _ahead("confirmation", again * effort.confirmations)
+        for number in range(effort.confirmations):
+            curve += points(again, seed + 2 + len(curve), 2 + number)
+        told = kept_per_s(curve)
     by_rate = tuple(sorted(curve, key=lambda point: point.step.rate_per_s))
     yield ServicePart(Unit.CURVE, curve=by_rate, tallies=tuple(tallies))
 
@@ -214,7 +232,7 @@ def _curve(
 def _ahead(what: str, rates: Rates) -> Ahead:
     """The last load that is planned."""
     load_s = LEAD_S + math.fsum(seconds for _, seconds in rates)
-    return Ahead(f"{what}, {len(rates)} steps", load_s, load_s)
+    return Ahead(f"{what}, {len(rates)} step{'s' if len(rates) > 1 else ''}", load_s, load_s)
 
 
 def _loop(measured: ArmWindow, cores: int) -> tuple[ServicePart, Closed]:
@@ -241,7 +259,7 @@ def _loop(measured: ArmWindow, cores: int) -> tuple[ServicePart, Closed]:
     part = ServicePart(
         Unit.LOOP,
         closed=closed,
-        findings=_starved(measured, cell),
+        findings=(*_starved(measured, cell), *_database(measured)),
         tallies=(tally(measured, f"{measured.load.connections} connections"),),
         limited_by=_limits(measured, cell, cores),
         note=_strangers(measured, cores),
@@ -260,7 +278,27 @@ def _limits(measured: ArmWindow, cell: Cell, cores: int) -> tuple[Finding, ...]:
     """The reasons that can be known from outside: that nothing was full cannot be, where not everybody's CPU is known."""
     busy = measured.host.busy_share if measured.host else None
     idle = busy is not None and busy < thresholds.standard().reasons.idle_cores and "server" in measured.roles
+    seen = measured.database
+    if seen is not None and seen.connections_peak:  # how large its pool is told to be is not known: what it held is
+        cell = replace(cell, settings=replace(cell.settings, pool_size=seen.connections_peak))
     return tuple(one for one in measured.limits(cell, cores) if idle or one.id != TOO_FEW_CONNECTIONS.id)
+
+
+def _database(measured: ArmWindow) -> tuple[Finding, ...]:
+    """Tell what the service's database was seen doing, where it was looked at."""
+    seen = measured.database
+    if seen is None or not seen.wait_samples:
+        return ()
+    busy = {doing: count for doing, count in seen.wait_events.items() if doing not in ("idle", UNUSED)}
+    total, most = sum(busy.values()), sorted(busy.items(), key=lambda one: -one[1])[:4]
+    told = ", ".join(f"{count / total:.0%} {doing}" for doing, count in most) or "nobody"
+    held = seen.connections_peak or 0
+    count = measured.load.connections
+    words = f"{count} connection{'' if count == 1 else 's'}: the service held {held} to its database; at work: {told}"
+    used = measured.roles.get("database")
+    cores = None if used is None or used.cpu_us is None else used.cpu_us / 1e6 / measured.window_s
+    words += "" if cores is None else f"; the database used {cores:.2f} cores"
+    return (Finding("database", Severity.NOTE, words, {"held": seen.connections_peak, "cores": cores}),)
 
 
 def _strangers(measured: ArmWindow, cores: int) -> str | None:

@@ -124,6 +124,7 @@ def visit(url: str, method: str, objective: Objective, parts: Sequence[ServicePa
         None if seen is None else seen.server,
         closed=tuple(part.closed for part in loops if part.closed is not None),
         curve=tuple(point for part in parts for point in part.curve or ()),
+        acknowledged=sum(tally.outcomes.ok for part in parts for tally in part.tallies),
         limited_by=() if best is None else best.limited_by,
         findings=(
             *(finding for part in parts for finding in part.findings),

@@ -39,6 +39,8 @@ class Visit:
     notes: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     """What the service did wrong by itself: it ended, or never listened; and what failed under load."""
+    acknowledged: int = 0
+    """Good answers of all of its loads."""
 
     @property
     def broken(self) -> tuple[Finding, ...]:
@@ -48,13 +50,13 @@ class Visit:
 
     @property
     def kept_per_s(self) -> float | None:
-        """The highest rate of the curve that kept the objective, where no lower one missed it. It is not confirmed."""
-        best = None
-        for rate, kept in kept_by_rate(self.curve).items():
-            if kept is False:
-                break
-            best = rate if kept else best
-        return best
+        """The highest rate of the curve that kept the objective, where no lower one missed it."""
+        return kept_per_s(self.curve)
+
+    @property
+    def kept_times(self) -> int:
+        """The number of times that this rate was measured."""
+        return sum(point.step.rate_per_s == self.kept_per_s for point in self.curve)
 
     @property
     def keeps_all(self) -> bool:
@@ -77,6 +79,16 @@ def kept_by_rate(curve: Sequence[CurvePoint]) -> dict[float, bool | None]:
         kept, missed = said.count(True), said.count(False)
         found[rate] = kept > missed if kept or missed else None
     return found
+
+
+def kept_per_s(curve: Sequence[CurvePoint]) -> float | None:
+    """The highest rate that kept the objective, where no lower one missed it; None: there is none."""
+    best = None
+    for rate, kept in kept_by_rate(curve).items():
+        if kept is False:
+            break
+        best = rate if kept else best
+    return best
 
 
 def doubtful(curve: Sequence[CurvePoint]) -> tuple[float, ...]:

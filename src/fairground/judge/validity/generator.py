@@ -108,9 +108,8 @@ def _counts_all(facts: TrialFacts) -> bool:
 
 def _waited_to_be_accepted(facts: TrialFacts) -> bool:
     """True if connections waited because the server's listen queue was full: that time is in no latency, and is its doing."""
-    connect, tcp = facts.result.connect if facts.result else None, facts.host.tcp if facts.host else {}
-    dropped = tcp.get("TcpExtListenOverflows", 0) + tcp.get("TcpExtListenDrops", 0)
-    return bool(dropped) and connect is not None and (connect.max_us or 0) >= standard().reasons.retry_us
+    connect, use = facts.result.connect if facts.result else None, facts.roles.get("server")
+    return bool(use and use.dropped_connections) and connect is not None and (connect.max_us or 0) >= standard().reasons.retry_us
 
 
 def _lacks_connections(facts: TrialFacts) -> bool:

@@ -148,18 +148,13 @@ def _retransmits(facts: TrialFacts, _: Rules) -> CheckReading | None:
 
 
 def _backlog(facts: TrialFacts, _: Rules) -> CheckReading | None:
-    """V14. Connections that a listen queue had no room for: never a reason to void.
-
-    The kernel counts all queues of the machine together, so that the words may not blame the server alone.
-    """
-    overflows = facts.host.tcp.get("TcpExtListenOverflows") if facts.host else None
-    if overflows is None:
+    """V14. Connections that the server's listen queue had no room for: never a reason to void."""
+    use = facts.roles.get("server")
+    if use is None or use.dropped_connections is None:
         return None
-    words = (
-        f"listen queues of this machine were full {overflows:,} times: the server's, if its own is short or it accepts slowly,"
-    )
-    words += " or another process's, since the kernel counts all of them together"
-    return CheckReading(overflows, words, {"overflows": overflows})
+    dropped = use.dropped_connections
+    words = f"the server's listen queue had no room {dropped:,} times: its backlog is short, or it accepts slowly"
+    return CheckReading(dropped, words, {"dropped": dropped})
 
 
 CHECKS = (
@@ -177,5 +172,5 @@ CHECKS = (
     ValidityCheck("major-faults", "V13", "machine", "page faults that waited for a disk", "a second", _major_faults),
     ValidityCheck("quota", "V13", "machine", "a CPU quota around the lab", "share", _quota),
     ValidityCheck("retransmits", "V14", "machine", "TCP segments lost and sent again", "share", _retransmits),
-    ValidityCheck("backlog", "V14", "server", "overflows of the listen queue", "overflows", _backlog),
+    ValidityCheck("backlog", "V14", "server", "connections dropped by the server's listen queue", "drops", _backlog),
 )

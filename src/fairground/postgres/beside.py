@@ -1,0 +1,104 @@
+"""The PostgreSQL of a service that somebody runs: read while the service is loaded, and never written to."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+from fairground.host import Resident, listener
+from fairground.model import LabError, foreign
+from fairground.model.known import KNOWN
+from fairground.postgres.names import APPLICATION_NAME
+
+READ_ONLY = "-c default_transaction_read_only=on -c statement_timeout=5000"
+HINT = "check host, port, user and password: --database postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
+
+
+@dataclass(frozen=True)
+class StatementCost:
+    """The calls of a statement and the milliseconds that they took, since somebody reset them."""
+
+    calls: int
+    total_ms: float
+
+
+@dataclass(frozen=True)
+class DatabaseBeside:
+    """A service's own database. `process`: the server's processes, where they are on this machine and can be seen.
+
+    `hidden`: what others do is not shown to this role. `counts`: `pg_stat_statements` can be read.
+    """
+
+    url: str
+    name: str
+    process: Resident | None
+    hidden: bool
+    counts: bool
+
+    def connect(self) -> psycopg.Connection[tuple[object, ...]]:
+        """Open a connection that only reads."""
+        return _connect(self.url)
+
+    def statements(self) -> Mapping[str, StatementCost]:
+        """Read what each statement has cost so far, by `pg_stat_statements`; empty where that cannot be read."""
+        if not self.counts:
+            return {}
+        with self.connect() as connection:
+            rows = connection.execute(
+                "SELECT query, sum(calls)::bigint, sum(total_exec_time)::float8 FROM pg_stat_statements"
+                " WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) GROUP BY query"
+            ).fetchall()
+        return {str(query): StatementCost(int(str(calls)), float(str(ms))) for query, calls, ms in rows}
+
+
+def open_beside(url: str) -> DatabaseBeside:
+    """The database of this URL. LabError where nobody answers, or it is not one."""
+    try:
+        info: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(url)
+    except psycopg.ProgrammingError:  # its words hold pieces of what it read
+        raise LabError("`--database` is not a connection URL", HINT) from None
+    KNOWN.remember(str(info.get("password") or ""))
+    try:
+        with _connect(url) as connection:
+            row = connection.execute(
+                "SELECT current_database(), pg_has_role(current_user, 'pg_read_all_stats', 'USAGE'),"
+                " to_regclass('pg_stat_statements') IS NOT NULL"
+            ).fetchone()
+            counts = bool(row and row[2]) and _can_count(connection)
+            host, port = connection.info.host, connection.info.port
+    except psycopg.Error as error:
+        said = foreign.line(str(error), foreign.SENTENCE_CHARACTERS)
+        raise LabError(f"the service's database cannot be read: {said}", HINT) from error
+    assert row is not None
+    process = listener(port) if _is_here(host) else None
+    return DatabaseBeside(url, str(row[0]), process, not row[1], counts)
+
+
+def _is_here(host: str) -> bool:
+    """True if the server is on this machine: by a socket in its file system, or by a loopback address."""
+    if host.startswith("/") or host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _can_count(connection: psycopg.Connection[tuple[object, ...]]) -> bool:
+    """True if the view can be read: its library may not be loaded."""
+    try:
+        connection.execute("SELECT 1 FROM pg_stat_statements LIMIT 1")
+    except psycopg.Error:
+        return False
+    return True
+
+
+def _connect(url: str) -> psycopg.Connection[tuple[object, ...]]:
+    """A connection that only reads; nothing is prepared, for a pooler may stand before the server."""
+    return psycopg.connect(
+        url, autocommit=True, application_name=APPLICATION_NAME, options=READ_ONLY, connect_timeout=5, prepare_threshold=None
+    )

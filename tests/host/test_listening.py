@@ -1,0 +1,101 @@
+"""Listen queues: each socket has its own count of what it had no room for."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from builders.waiting import eventually
+from fairground.host import resident
+from fairground.host.listening import ListenDrops, ListenQueue, listen_queues, sockets_of
+from fairground.host.usage import RoleMeter
+
+
+@pytest.fixture
+def held() -> Iterator[ExitStack]:
+    """Sockets that are closed at the end."""
+    with ExitStack() as held:
+        yield held
+
+
+def listening(held: ExitStack, backlog: int, family: int = socket.AF_INET) -> socket.socket:
+    """A socket that listens at loopback and accepts nothing."""
+    one = held.enter_context(socket.socket(family))
+    one.bind(("::1" if family == socket.AF_INET6 else "127.0.0.1", 0))
+    one.listen(backlog)
+    return one
+
+
+def knock(held: ExitStack, at: socket.socket, times: int) -> None:
+    """Begin to connect so many times, and wait for none."""
+    for _ in range(times):
+        one = held.enter_context(socket.socket(at.family))
+        one.setblocking(False)
+        one.connect_ex(at.getsockname())
+
+
+def queue_of(one: socket.socket) -> ListenQueue:
+    """What the kernel tells of a socket's queue."""
+    (found,) = [queue for queue in listen_queues() if queue.inode == os.fstat(one.fileno()).st_ino]
+    return found
+
+
+@pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
+def test_a_full_queue_is_known(held: ExitStack, family: int) -> None:
+    """It has its port, its length, what waits in it, and a count of what did not fit; a queue with room has dropped nothing."""
+    full, roomy = listening(held, 1, family), listening(held, 64, family)
+    knock(held, full, 5)
+    knock(held, roomy, 5)
+    assert eventually(lambda: queue_of(full).drops >= 3)
+    assert (queue_of(full).port, queue_of(full).backlog, queue_of(full).waiting) == (full.getsockname()[1], 1, 2)
+    assert eventually(lambda: queue_of(roomy).waiting == 5)
+    assert queue_of(roomy).drops == 0
+
+
+def test_only_sockets_of_the_role_count(held: ExitStack) -> None:
+    """Another process's full queue is none of ours, though the kernel's counters of the machine have it."""
+    full = listening(held, 0)
+    child, up = os.pipe(), os.fork()
+    if up == 0:
+        os.close(child[1])
+        full.close()
+        os.read(child[0], 1)
+        os._exit(0)
+    try:
+        knock(held, full, 4)
+        assert eventually(lambda: (ListenDrops().read([os.getpid()]) or 0) >= 3)
+        assert eventually(lambda: os.fstat(full.fileno()).st_ino not in set(sockets_of(up)))
+        assert ListenDrops().read([up]) is None
+    finally:
+        os.close(child[1])
+        os.waitpid(up, 0)
+        os.close(child[0])
+
+
+def test_a_socket_that_listens_later_is_found(held: ExitStack) -> None:
+    """Whose the sockets are is asked anew where others listen than before."""
+    drops = ListenDrops()
+    before = drops.read([os.getpid()])
+    late = listening(held, 0)
+    knock(held, late, 4)
+    assert eventually(lambda: (drops.read([os.getpid()]) or 0) >= (before or 0) + 3)
+
+
+def test_the_meter_of_a_role_has_it(held: ExitStack) -> None:
+    """Between two readings of its clock: what came before the first does not count."""
+    full = listening(held, 0)
+    knock(held, full, 3)
+    assert eventually(lambda: queue_of(full).drops >= 2)
+    role = resident.listener(full.getsockname()[1])
+    assert role is not None
+    meter = RoleMeter(role)
+    before, first = meter.clock(), queue_of(full).drops
+    assert meter.use(before, before).dropped_connections == 0
+    knock(held, full, 2)
+    assert eventually(lambda: queue_of(full).drops > first)
+    assert (meter.use(before, meter.clock()).dropped_connections or 0) > 0
+    assert RoleMeter(role, threads=False).clock().dropped is None

@@ -1,0 +1,50 @@
+"""A service's own database: it is read, never written to, and what its backends do is seen."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import psycopg
+import pytest
+
+from fairground import postgres
+from fairground.model import LabError
+from fairground.postgres import Database
+
+pytestmark = pytest.mark.live
+
+
+def test_it_is_read_and_never_written(database: Database) -> None:
+    """Its name is known, its server is found, and a write is refused."""
+    found = postgres.open_beside(database.admin.url("postgres"))
+    assert found.name == "postgres" and not found.hidden and found.process is not None
+    with found.connect() as connection, pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+        connection.execute("CREATE TABLE spoiled (id int)")
+
+
+def test_what_its_backends_do_is_seen(database: Database) -> None:
+    """A backend that sleeps is one that waits; the lab's own is not among them."""
+    found = postgres.open_beside(database.admin.url("postgres"))
+    with psycopg.connect(database.admin.url("postgres"), autocommit=True) as other, found.connect() as connection:
+        sleeping = threading.Thread(target=lambda: other.execute("SELECT pg_sleep(2)"))
+        sleeping.start()
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            seen = postgres.activity_beside(connection).get("postgres")
+            if seen is not None and "Timeout:PgSleep" in seen.waits:
+                break
+            time.sleep(0.02)
+        sleeping.join()
+    assert seen is not None and seen.waits["Timeout:PgSleep"] == 1
+    assert ("Timeout:PgSleep", "SELECT pg_sleep(2)") in seen.statements
+
+
+@pytest.mark.parametrize(
+    ("url", "says"), [("postgresql://127.0.0.1:1/x", "cannot be read"), ("nonsense", "is not a connection URL")]
+)
+def test_what_is_none_is_refused(url: str, says: str) -> None:
+    """One sentence and how to write it, before anything is loaded."""
+    with pytest.raises(LabError, match=says) as refused:
+        postgres.open_beside(url)
+    assert refused.value.hint is not None and "--database postgresql://" in refused.value.hint
