@@ -24,6 +24,7 @@ def command(environ: dict[str, str], *words: str) -> subprocess.CompletedProcess
     return subprocess.run([sys.executable, "-m", "fairground", *words], env=there, capture_output=True, timeout=120)
 
 
+@pytest.mark.live
 @pytest.mark.parametrize(
     ("environ", "words"),
     [
@@ -42,6 +43,7 @@ def test_what_cannot_be_shown_is_replaced(environ: dict[str, str], words: tuple[
     assert b"UnicodeEncodeError" not in done.stderr
 
 
+@pytest.mark.live
 def test_letters_that_can_be_shown_are(tmp_path: Path) -> None:
     """Where the terminal has the letter, it is written; where it has not, a question mark stands for it."""
     rich, poor = (command({"PYTHONIOENCODING": named}, "run", "--stack", "µ→") for named in ("utf-8", "iso-8859-1"))

@@ -55,6 +55,7 @@ def test_check_where_nothing_can_be_started(lab: Run) -> None:
     assert states == {f"birch-two:{name}": ("not here", "needs `no-such-compiler` on PATH") for name in ("plain", "fancy")}
 
 
+@pytest.mark.live
 def test_a_reader_that_went_away() -> None:
     """A reader that closes its pipe early, as `head` does, is no fault."""
     shell = shutil.which("sh")

@@ -48,6 +48,7 @@ def test_list_of_workloads(fairground: Run) -> None:
     assert [line.split()[0] for line in lines] == ids
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("more", [(), ("--json",)], ids=["lines", "document"])
 def test_a_reader_that_has_seen_enough_is_no_bad_answer(more: tuple[str, ...]) -> None:
     """`list | head` ends with exit code 0 and without a complaint: 1 says that a measured answer is bad."""

@@ -188,6 +188,7 @@ def waiting(words: tuple[str, ...], tmp_path: Path) -> Iterator[subprocess.Popen
         process.communicate(timeout=60)
 
 
+@pytest.mark.live
 @pytest.mark.parametrize(
     "words",
     [
@@ -207,6 +208,7 @@ def test_the_process_list_does_not_show_it(tmp_path: Path, words: tuple[str, ...
         assert b"(hidden)" in shown and shown.split(b"\0")[3] == words[0].encode()
 
 
+@pytest.mark.live
 def test_a_honest_command_is_shown_as_it_was_typed(tmp_path: Path) -> None:
     """Nothing is changed where nothing is secret."""
     words = ("try", "http://127.0.0.1:9/tokens?page=1", "-H", "X-Request-Id: abc", "--header", "@pipe")

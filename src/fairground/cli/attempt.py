@@ -30,9 +30,8 @@ from fairground.lab.preparation import Inputs
 from fairground.model import CellSettings, LabError, Load, secret
 from fairground.model.known import KNOWN
 from fairground.model.record import Record, RecordKind, TryAsked
-from fairground.report import capacity as curves
-from fairground.report import visit
-from fairground.report.text import words as texts
+from fairground.report import capacity, visit
+from fairground.report.text.words import number, plural
 
 SAFE = ("GET", "HEAD", "OPTIONS", "TRACE")
 OPTIONS = (
@@ -185,10 +184,10 @@ def _tell(event: UnitDone) -> None:
     """A line for each closed loop and for the curve."""
     part = event.record.entries[-1]
     if part.closed is not None:
-        say.note(f"closed loop, {texts.plural(part.closed.connections, 'connection')}: {part.closed.goodput_per_s:,.0f}/s")
+        say.note(f"closed loop, {plural(part.closed.connections, 'connection')}: {part.closed.goodput_per_s:,.0f}/s")
     if part.curve:
         rates = [point.step.rate_per_s for point in part.curve]
-        say.note(f"load curve, {texts.number(min(rates))} to {texts.number(max(rates))}/s")
+        say.note(f"load curve, {number(min(rates))} to {number(max(rates))}/s")
 
 
 def _address(what: Sequence[str], url: str | None) -> tuple[str, list[str]]:
@@ -245,6 +244,6 @@ def _say(page: Path, found: Visit, as_json: bool) -> None:
     if as_json:
         say.document({**visit.rows(found), "folder": str(page.parent)})
         return
-    for line in (*visit.lines(found), *visit.sentences(found), *curves.text_curve(found.curve), *found.notes):
+    for line in (*visit.lines(found), *visit.sentences(found), *capacity.text_curve(found.curve), *found.notes):
         say.line(line)
     say.line(f"page  {page}")
