@@ -16,13 +16,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import frame
-from fairground.fleet import about, cluster
+from fairground.fleet import about, cluster, tasks
 from fairground.fleet.about import About
 from fairground.fleet.cluster import Done, Member
+from fairground.fleet.tasks import HostTask
 from fairground.host import machine
 from fairground.inputs import manifest
-from fairground.lab import hosts
-from fairground.lab.hosts import HostTask
 from fairground.lab.places import Places
 from fairground.model import SCHEMA_VERSION, Machine, Plan, Run, Seats
 from fairground.run import plan
@@ -80,7 +79,7 @@ def simulated(measured: Plan, count: int) -> Told:
     here = machine.fingerprint()
     members = [member(f"host-{number}", here) for number in range(1, count + 1)]
     known = Run(SCHEMA_VERSION, "made-up", Path(), 0.0, measured, here, {}, {}, {}, {}, (), (), False)
-    asked = hosts.tasks(known, members, {})
+    asked = tasks.tasks(known, measured.slots, members, {})
     clock = Clock({one.address: 0.0 for one in members}, {one.order: seconds(one) for one in asked})
     done = tuple(cluster.carried_out(cast(Any, clock), [(one.order, one.hosts) for one in asked]))
     names = {one.address: one.about.name for one in members}

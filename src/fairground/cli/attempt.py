@@ -85,11 +85,11 @@ def run(given: Given, confirmations: int = 0) -> None:
     else:
         inputs, asked = Inputs(places, typed.command()), replace(_asked(given), confirmations=confirmations)
     _warn(asked.command)
-    if asked.load and asked.method.upper() not in SAFE and not given["quiet"]:
-        say.note(_writes(asked))
 
     def attempt(asked: TryAsked) -> Record[Any, Any]:
         request = address.request(asked, places.environ)
+        if asked.load and asked.method.upper() not in SAFE and not given["quiet"]:
+            say.note(_writes(asked))
         voice = Voice(given["quiet"], again="try --resume RUN", tell=_tell)
         return finish(lambda sink: service.attempt(inputs, asked, request, sink), voice)
 

@@ -57,7 +57,9 @@ def sentences(found: Visit) -> tuple[str, ...]:
 
 
 def _times(count: int) -> str:
-    return "measured once" if count == 1 else f"confirmed: most of {count} measurements kept it"
+    if count < 3:
+        return "measured once" if count == 1 else "measured twice"
+    return f"confirmed: most of {count} measurements kept it"
 
 
 def _nothing_kept(found: Visit) -> str:
