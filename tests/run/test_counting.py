@@ -46,6 +46,15 @@ def test_wide_intervals_get_more_starts_within_the_budget() -> None:
     assert counting.ending(wide, ASKED) == "the budget of 100 s is spent"
 
 
+def test_a_difference_that_chance_may_have_made_gets_more_starts() -> None:
+    """However narrow the interval is: it excludes none, and not surely."""
+    sure, unsure = (
+        [start("a", 1, 10_000), start("a", 2, 10_002), start("b", 1, 10_080), start("b", 2, b)] for b in (10_081, 10_099)
+    )
+    assert order(ASKED, sure) == []
+    assert order(ASKED, unsure)[:2] == ["a3", "b3"]
+
+
 def test_an_arm_without_a_number_is_given_up() -> None:
     """A rejected one at once, and one that was void twice in a row. Nothing is left to compare; a run goes on with the others."""
     reject, void = Finding("errors", Severity.REJECT, "wrong"), Finding(UNCOUNTED, Severity.VOID, "it left")

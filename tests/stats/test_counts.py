@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from fairground.model.count import CountedStart, CountedWindow, WorkCount
@@ -63,12 +65,23 @@ def test_a_difference_needs_more_than_chance_and_more_than_the_floor() -> None:
     assert (nothing.word, nothing.ratio, nothing.half_width) == (CountWord.UNKNOWN, None, None)
 
 
-def test_identical_arms_are_rarely_told_apart() -> None:
-    """Of pairs of three starts that scatter by 0.7 %, drawn from one source, an interval of 95 % tells few apart."""
-    import random
+@pytest.mark.parametrize("spread", [0.5, 7.0, 12.0])
+def test_identical_arms_are_rarely_told_apart(spread: float) -> None:
+    """Pairs of up to ten starts, drawn from one source and looked at after each: hardly any is told apart."""
+    chance, told, pairs = random.Random(7), 0, 1000
+    for _ in range(pairs):
+        a, b = ([chance.gauss(1000, spread) for _ in range(10)] for _ in range(2))
+        looks = [counts.change(a[:made], b[:made]) for made in range(counts.LEAST_STARTS, 11)]
+        ends = next((one for one in looks if one.word is not CountWord.UNKNOWN), looks[-1])
+        told += ends.word in (CountWord.MORE, CountWord.LESS)
+    assert told / pairs < 0.01
 
-    chance, told = random.Random(7), 0
-    for _ in range(2000):
-        a, b = ([chance.gauss(1000, 7) for _ in range(3)] for _ in range(2))
-        told += counts.change(a, b).word in (CountWord.MORE, CountWord.LESS)
-    assert told / 2000 < 0.06
+
+def test_a_difference_that_chance_may_have_made_is_open() -> None:
+    """Where 95 % would exclude none and 99.9 % do not, nothing is told yet, and more starts are asked for."""
+    maybe = counts.change([1000.0, 1001.0], [1010.0, 1013.0])
+    assert maybe.word is CountWord.UNKNOWN and maybe.is_open
+    assert maybe.ratio is not None and maybe.ratio.low > 1
+    sure = counts.change([1000.0, 1000.2], [1010.0, 1010.2])
+    assert sure.word is CountWord.MORE and not sure.is_open
+    assert not counts.change([1000.0, 1000.2], [1000.1, 1000.3]).is_open

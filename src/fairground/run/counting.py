@@ -86,7 +86,8 @@ def _is_narrow(made: Sequence[CountedStart], asked: CountAsked, due: Due) -> boo
     """True if the interval that a start would narrow is narrow enough: that of the change, or the arm's own."""
     if asked.compared:
         a, b = (values(starts_of(made, due.workload, arm)) for arm in asked.arms)
-        half = counts.change(a, b, asked.floor).half_width
+        change = counts.change(a, b, asked.floor)
+        half = None if change.is_open else change.half_width
     else:
         level = counts.level(_sound(made, due))
         half = None if level is None else (level.high - level.low) / 2 / level.middle

@@ -17,6 +17,11 @@ from fairground.stats.intervals import Interval, student, t_interval
 
 FLOOR = 0.005
 """A smaller share is not worth telling: another compiler, or another order of functions, moves a count as much."""
+SURE = 0.999
+"""A difference is called where an interval of this confidence excludes none.
+
+Starts are made until something is called or the interval is narrow, and each look at them is a chance to be wrong.
+"""
 LEAST_OF_FUNCTION, OTHERS = 0.0001, "all others"
 """A function with a smaller share of the instructions is one of the others."""
 LEAST_STARTS = 2
@@ -44,6 +49,13 @@ class CountChange:
 
     word: CountWord
     ratio: Interval | None
+    called: bool = False
+    """True if chance is excluded, whether or not the change is worth telling."""
+
+    @property
+    def is_open(self) -> bool:
+        """True if chance is not excluded, though the interval excludes none: more starts are wanted, however narrow it is."""
+        return self.ratio is not None and not self.called and not self.ratio.low <= 1 <= self.ratio.high
 
     @property
     def half_width(self) -> float | None:
@@ -129,8 +141,8 @@ def change(a: Sequence[float], b: Sequence[float], floor: float = FLOOR, confide
     """Say how B's starts differ from A's, by Student's t of their logarithms with a common spread.
 
     With so few starts the spread of one side alone is hardly known. As many starts of each side keep the level where their
-    spreads differ (Box, Annals of Mathematical Statistics 1954). A difference is called where the interval is beside none,
-    and its middle is at least the floor.
+    spreads differ (Box, Annals of Mathematical Statistics 1954). A difference is told where an interval of the confidence `SURE`
+    is beside none, and its middle is at least the floor.
     """
     if min(len(a), len(b)) < LEAST_STARTS or min(*a, *b) <= 0:
         return CountChange(CountWord.UNKNOWN, None)
@@ -140,7 +152,8 @@ def change(a: Sequence[float], b: Sequence[float], floor: float = FLOOR, confide
     error = math.sqrt(squares / freedom * (1 / len(a) + 1 / len(b)))
     middle, half = statistics.fmean(logs_b) - statistics.fmean(logs_a), student(freedom, (1 + confidence) / 2) * error
     ratio = Interval(middle, middle - half, middle + half, min(len(a), len(b)), confidence).exp()
-    return CountChange(_word(ratio, floor), ratio)
+    called = abs(middle) > student(freedom, (1 + SURE) / 2) * error
+    return CountChange(_word(ratio, floor, called), ratio, called)
 
 
 @dataclass(frozen=True)
@@ -183,9 +196,9 @@ def named_changes(
     return sorted((one for one in found if one.more), key=lambda one: (-one.least, -abs(one.more), one.name))
 
 
-def _word(ratio: Interval, floor: float) -> CountWord:
-    if ratio.low > 1 and ratio.middle >= 1 + floor:
+def _word(ratio: Interval, floor: float, called: bool) -> CountWord:
+    if called and ratio.middle >= 1 + floor:
         return CountWord.MORE
-    if ratio.high < 1 and ratio.middle <= 1 / (1 + floor):
+    if called and ratio.middle <= 1 / (1 + floor):
         return CountWord.LESS
     return CountWord.ALIKE if ratio.low >= 1 / (1 + floor) and ratio.high <= 1 + floor else CountWord.UNKNOWN
