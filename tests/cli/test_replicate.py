@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from builders.paths import ROOT
 from cli.command import Run, document, stored
 from report.fixture import six_blocks
 
@@ -40,3 +41,18 @@ def test_it_goes_on_until_it_is_decided_and_for_nothing_else(lab: Run) -> None:
     assert done.returncode == 2 and "`--until narrow` is for `run`" in done.stderr
     done = lab("replicate", "users", "--until", "decided", "--resume", "latest", "--results", "results")
     assert done.returncode == 2 and "`--until decided` begins anew" in done.stderr
+
+
+def test_a_plan_measures_nothing(lab: Run, tmp_path: Path) -> None:
+    """One suite has its slots, all of them a line each with its time; a run that is there has no plan."""
+    words = ("--servers", str(ROOT / "servers"), "--dry-run")
+    whole, (one, *_) = lab("replicate", "all", *words), sorted((ROOT / "suites").glob("lookup.toml"))
+    lines = whole.stdout.splitlines()
+    assert whole.returncode == 0 and len(lines) == 6, whole.stderr
+    assert lines[-1].startswith("5 suites, about ") and lines[1].startswith(f"{one.stem}: ")
+    trials = int(lines[1].split()[1])
+    assert len(document(lab("replicate", one.stem, *words, "--json"))["plan"]["slots"]) == trials
+    assert set(document(lab("replicate", "all", *words, "--json"))) >= {"lookup", "transfer"}
+    assert not (tmp_path / "results").exists()
+    done = lab("replicate", "all", *words, "--resume", "latest")
+    assert done.returncode == 2 and "a run that is there needs no plan" in done.stderr

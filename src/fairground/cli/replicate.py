@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,15 +16,19 @@ from fairground.cli import say
 from fairground.cli.arguments import takes
 from fairground.cli.follow import Voice, follow
 from fairground.cli.options import NOTHING_MEASURED
+from fairground.cli.screen import duration
+from fairground.cli.streams import plain
 from fairground.inputs import numbers, options
 from fairground.inputs.options import Given, Option
 from fairground.lab.events import Replicated
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
-from fairground.lab.replicate import ALL, ReplicationAsked, replicate_all, replicate_suites
-from fairground.model import LabError, Until, Verdict
+from fairground.lab.replicate import ALL, ReplicationAsked, plans_of, replicate_all, replicate_suites
+from fairground.model import LabError, Plan, Until, Verdict
 from fairground.report import replication
 from fairground.report.replication import Replication
+from fairground.report.text.words import plural
+from fairground.run import plan
 
 OPTIONS = (
     Option("suite", "A suite with claims; all: one after the other.", str, ..., argument=True),
@@ -39,6 +45,7 @@ OPTIONS = (
     Option("until", "decided: measure what undecided claims rest on again, three times at most.", str | None, None),
     Option("resume", "Go on with an interrupted run.", str | None, None, metavar="RUN"),
     Option("markdown", "Put the verdicts into this Markdown file, in place of the suite's earlier ones.", Path | None, None),
+    options.DRY_RUN,
     *options.SHARED,
 )
 
@@ -50,7 +57,8 @@ def replicate(_: typer.Context, given: Given) -> None:
     Examples: ./fairground replicate SUITE · ./fairground replicate SUITE --profile full ·
     ./fairground replicate SUITE --until decided · ./fairground replicate SUITE --run FIRST,SECOND ·
     ./fairground replicate SUITE --blocks 8 · ./fairground replicate all --resume latest ·
-    ./fairground replicate SUITE --run latest --markdown docs/replications.md
+    ./fairground replicate SUITE --run latest --markdown docs/replications.md ·
+    ./fairground replicate all --dry-run
     """
     blocks = None if given["blocks"] is None else numbers.repeats("--blocks", given["blocks"])
     asked = ReplicationAsked(
@@ -63,6 +71,9 @@ def replicate(_: typer.Context, given: Given) -> None:
         _is_decided(given["until"]),
     )
     inputs = Inputs(Places.of(os.environ, given["servers"], given["results"]), asked.command, given["database"])
+    if given["dry_run"]:
+        _say_plans(plans_of(inputs, asked), given["as_json"])
+        return
     voice, several = Voice(given["quiet"], again=_again(asked)), asked.suite == ALL
     work = replicate_all if several else replicate_suites
     ends = list[Replicated]()
@@ -76,6 +87,20 @@ def replicate(_: typer.Context, given: Given) -> None:
         say.document({"replications": told} if several else told[0])
     if not any(trial.verdict is not Verdict.VOID for one in ends for trial in one.found.run.trials):
         raise typer.Exit(NOTHING_MEASURED)
+
+
+def _say_plans(plans: Mapping[str, Plan], as_json: bool) -> None:
+    """Print the plan of one suite, or what each of several would take."""
+    if len(plans) == 1:
+        say.the_plan(next(iter(plans.values())), as_json)
+        return
+    took_s = {name: plan.estimate_s(planned) for name, planned in plans.items()}
+    if as_json:
+        say.document({name: {"estimate_s": took_s[name], "plan": plain(planned)} for name, planned in plans.items()})
+        return
+    for name, planned in plans.items():
+        say.line(f"{name}: {plural(len(planned.slots), 'trial')}, about {duration(took_s[name])}")
+    say.out.print(f"{plural(len(plans), 'suite')}, about {duration(math.fsum(took_s.values()))} without builds")
 
 
 def _is_decided(text: str | None) -> bool:

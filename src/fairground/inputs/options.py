@@ -239,6 +239,7 @@ SHARED = (
 
 COUNT = Option("count", "Count instructions and system calls for an answer, under QEMU; time is not measured.", bool, False)
 """The option that counts work in place of measuring time."""
+DRY_RUN = Option("dry_run", "Print the plan and its time; measure nothing.", bool, False)
 WHERE = Option("where", "With --count: tell which functions and system calls make the difference.", bool, False)
 WHY = Option("why", "Then, within this time, experiments on what limited it: 3m.", str | None, None, metavar="TIME")
 HOSTS = (
@@ -266,7 +267,7 @@ OPTIONS = (
     COUNT,
     WHY,
     Option("resume", "Go on with an interrupted run: its id, or `latest`.", str | None, None, metavar="RUN"),
-    Option("dry_run", "Print the plan and its time; measure nothing.", bool, False),
+    DRY_RUN,
     *HOSTS,
     *SHARED,
 )

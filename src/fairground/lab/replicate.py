@@ -13,7 +13,7 @@ from fairground.lab import pages, run, setup
 from fairground.lab.events import Absent, Event, Planned, Replicated, Replicating, Reported, Said, Sink, unheard
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
-from fairground.model import LabError, Run, Suite, storing
+from fairground.model import LabError, Plan, Run, Suite, storing
 from fairground.records import journal
 from fairground.report import replication, splice
 from fairground.report.replication import Replication
@@ -102,10 +102,10 @@ def replicate_all(inputs: Inputs, asked: ReplicationAsked, sink: Sink = unheard)
     chosen = {name: suite(inputs, replace(asked, suite=name)) for name in with_claims(places)}
     begun = None if asked.resume is None else suite_of(records.load_run(records.find_run(places.results, asked.resume)), chosen)
     names = list(chosen) if begun is None else list(chosen)[list(chosen).index(begun) :]
-    plans = [run.dry_run(chosen[name], replace(inputs, command=asked.command)) for name in names]
+    plans = plans_of(inputs, replace(asked, resume=None))
     for place, name in enumerate(names):
-        later = plans[place + 1 :]
-        yield Replicating(name, len(chosen) - len(names) + place + 1, len(chosen), sum(map(plan.estimate_s, later)))
+        later_s = sum(plan.estimate_s(plans[later]) for later in names[place + 1 :])
+        yield Replicating(name, len(chosen) - len(names) + place + 1, len(chosen), later_s)
         one = replace(asked, suite=name, resume=asked.resume if name == begun else None)
         yield from _unless_absent(inputs, one, sink)
 
@@ -146,6 +146,15 @@ def suite(inputs: Inputs, asked: ReplicationAsked) -> Suite:
         raise LabError(f"the suite `{asked.suite}` makes no claims", f"./fairground run suites/{asked.suite}.toml")
     found = manifest.load_suite(path, asked.profile, setup.machine_seats(inputs.database_url))
     return found if asked.blocks is None else replace(found, blocks=asked.blocks)
+
+
+def plans_of(inputs: Inputs, asked: ReplicationAsked) -> dict[str, Plan]:
+    """Suite → what would be measured of it: of the one that is asked for, or of all. LabError where a run is named as well."""
+    if asked.of_runs or asked.resume is not None:
+        raise LabError("a run that is there needs no plan", "leave out `--dry-run`, or `--run` and `--resume`")
+    names = with_claims(inputs.places) if asked.suite == ALL else [asked.suite]
+    carried = replace(inputs, command=asked.command)
+    return {name: run.dry_run(suite(inputs, replace(asked, suite=name)), carried) for name in names}
 
 
 def _events(chosen: Suite, inputs: Inputs, asked: ReplicationAsked, sink: Sink) -> Iterator[Event]:
