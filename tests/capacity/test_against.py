@@ -46,6 +46,7 @@ def test_two_that_run(tmp_path: Path) -> None:
     assert again.returncode == 0, again.stderr
 
 
+@pytest.mark.nightly
 def test_two_that_are_started(tmp_path: Path) -> None:
     """Each start of the comparison starts both anew, and nothing is left."""
     ports = free_port(), free_port()
@@ -65,6 +66,7 @@ def test_errors_are_not_compared(tmp_path: Path) -> None:
     assert "--expect-status 401" in done.stderr and not list(tmp_path.iterdir())
 
 
+@pytest.mark.nightly
 def test_tries_are_compared(tmp_path: Path) -> None:
     """Two records of `try` have their ratio; a URL is sent to the verb that takes it."""
     with served("null") as port:

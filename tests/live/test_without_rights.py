@@ -38,6 +38,7 @@ NO_MORE = 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"'
 SPAWN = """
 import os
 from fairground.host import Keeper
+from fairground.host.child import OwnView
 from fairground.model import LabError
 with Keeper(os.environ) as keeper:
     try:

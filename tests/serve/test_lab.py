@@ -143,8 +143,8 @@ def test_a_job_ends_with_the_server_that_was_killed(tmp_path: Path) -> None:
     program = (
         "import runpy, sys\n"
         "sys.argv = ['child', sys.argv[1]]\n"
-        "def stub(*_, **__):\n import time\n print('begun', flush=True)\n"
-        " try:\n  time.sleep(60)\n except KeyboardInterrupt:\n  print('interrupted', flush=True)\n"
+        "def stub(*_, **__):\n import time\n"
+        " try:\n  print('begun', flush=True)\n  time.sleep(60)\n except KeyboardInterrupt:\n  print('interrupted', flush=True)\n"
         "runpy.run_module = stub\n"
         "from fairground.serve import child\nchild.main()\n"
     )

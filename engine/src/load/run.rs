@@ -80,10 +80,12 @@ pub fn run(
             "{connections} connections need {files} open files, the limit is {limit}; raise it with `ulimit -n`"
         )));
     }
-    let no_stamps = match config.load.kernel_timestamps {
-        true => socket::try_stamps().err().map(|error| error.to_string()),
-        false => None,
-    };
+    let held_stamps = config
+        .load
+        .kernel_timestamps
+        .then(socket::hold_stamps)
+        .transpose();
+    let no_stamps = held_stamps.as_ref().err().map(ToString::to_string);
     config.load.kernel_timestamps &= no_stamps.is_none();
     let client = Client::of(&config)?;
     let config = Arc::new(config);

@@ -223,8 +223,11 @@ fn stamp(message: &libc::msghdr) -> Option<u64> {
     None
 }
 
-/// Whether this kernel stamps what TCP receives, tried on a connection of its own. The error says why not.
-pub fn try_stamps() -> io::Result<()> {
+/// A connection on which this kernel stamps what TCP receives, tried. The error says why it does not.
+///
+/// The kernel stamps for all sockets or for none, and turns it on and off a little after it was asked to: hold the
+/// connection for as long as stamps are wanted.
+pub fn hold_stamps() -> io::Result<OwnedFd> {
     let failed =
         |error: io::Error| io::Error::other(format!("SO_TIMESTAMPING cannot be used: {error}"));
     let listener = listen(SocketAddr::from(([127, 0, 0, 1], 0))).map_err(failed)?;
@@ -239,12 +242,11 @@ pub fn try_stamps() -> io::Result<()> {
     let (client, _) = connect(&dial).map_err(failed)?;
     listener.set_nonblocking(false).map_err(failed)?;
     let (mut server, _) = listener.accept().map_err(failed)?;
-    // The kernel turns its stamps on a little after it was asked to.
     for _ in 0..TRIES {
         io::Write::write_all(&mut server, b"x").map_err(failed)?;
         std::thread::sleep(std::time::Duration::from_millis(2));
         if let Ok((1.., Some(_))) = receive_stamped(&client, &mut [0; 64]) {
-            return Ok(());
+            return Ok(client);
         }
     }
     Err(io::Error::other(
