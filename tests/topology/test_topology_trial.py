@@ -99,8 +99,9 @@ def test_hops_are_measured_apart(bench: Bench, tmp_path: Path, path: Topology, r
     assert not bench.keeper.orphans()
     added = {one.evidence["side"]: one.evidence for one in trial.findings if one.id == "distance"}
     assert set(added) == set(path.wire.sides if path.wire is not None else ())
-    for told in added.values():  # a relay can be late, and never early
-        assert float(told["added_us"] or 0) >= float(told["asked_us"] or 0) and told["round_trips"]
+    for told in added.values():  # a relay can be late, and never early; the way without it may have been slow meanwhile
+        over_us = float(told["added_us"] or 0) + float(told["without_us"] or 0)
+        assert over_us >= float(told["asked_us"] or 0) and told["round_trips"]
 
 
 def addresses(database: Database) -> set[str]:
