@@ -136,6 +136,11 @@ HERE, HTTPS = "http://127.0.0.1:9/", "https://127.0.0.1:9/"
         ),
         (("try", HERE, "--slo", "fast"), "`fast` in `--slo` is not an objective", None),
         (("try", HERE, "--window", "0"), "`--window 0` should be more than 0", None),
+        (
+            ("try", HERE, "--against", "http://127.0.0.1:8/", "--database", "postgresql://me@127.0.0.1/x"),
+            "`--database` cannot be combined with `--against`",
+            "leave it out",
+        ),
     ],
 )
 def test_wrong_input_of_load(lab: Run, words: tuple[str, ...], message: str | None, hint: str | None) -> None:

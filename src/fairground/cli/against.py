@@ -40,7 +40,7 @@ def require_together(given: Given) -> None:
             if given[option.name] is not None:
                 raise LabError(f"`{option.spelling}` goes with `--against`", "./fairground try URL --against URL_B")
         return
-    for name in ("resume", "no_load"):
+    for name in ("resume", "no_load", "database"):
         if given[name]:
             raise LabError(f"`--{name.replace('_', '-')}` cannot be combined with `--against`", "leave it out")
 

@@ -32,6 +32,8 @@ from fairground.stats import forecast
 
 READY_S = 30.0
 SHOWN_CHARACTERS = 120
+NORMALISED = frozenset(["SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "WITH", "VALUES", "TABLE"])
+"""Statements in which `pg_stat_statements` has put `$1` for each constant. A constant of others may be a password."""
 
 
 def attempt(inputs: Inputs, asked: TryAsked, request: Asked, sink: Sink = unheard) -> Iterator[Event]:
@@ -188,7 +190,8 @@ def _statements(before: Mapping[str, StatementCost], after: Mapping[str, Stateme
         return
     text, most = max(spent.items(), key=lambda one: one[1].total_ms)
     each = f"{most.calls:,} calls, {most.total_ms / max(1, most.calls):.2f} ms each"
-    shown = foreign.line(text, SHOWN_CHARACTERS)
+    kind = text.lstrip("( \n\t").partition(" ")[0].upper()
+    shown = foreign.line(text if kind in NORMALISED else f"{kind} …", SHOWN_CHARACTERS)
     words = f"of {total_ms / 1000:.1f} s in statements {most.total_ms / total_ms:.0%} went to `{shown}`: {each}"
     yield ServicePart(Unit.SERVICE, findings=(Finding("statements", Severity.NOTE, words, {"calls": most.calls}),))
 

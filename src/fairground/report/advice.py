@@ -45,7 +45,10 @@ def _from_outside(found: Visit, asked: TryAsked) -> Iterator[str]:
     if asked.database is None:
         yield f"What the service's database does meanwhile (waits, locks, statements) can be read: {DATABASE}"
     if found.server is None:
-        yield "Whose CPU is used is not known; of a service that is started for it, it is: ./fairground try --url URL -- COMMAND"
+        yield (
+            "Its CPU is not known, for no process of it was seen. A service that the lab starts has one:"
+            " ./fairground try --url URL -- COMMAND"
+        )
     if len(found.closed) > 1 and _is_flat(found):
         few, many = found.closed[0].connections, found.closed[-1].connections
         yield (
@@ -53,7 +56,7 @@ def _from_outside(found: Visit, asked: TryAsked) -> Iterator[str]:
             f" --database shows whether that is the database"
         )
     elif any(one.id == TOO_FEW_CONNECTIONS.id for one in found.limited_by):
-        yield f"More connections may give more; two of the same service show by how much: {AGAINST} --connections 200"
+        yield f"More connections may give more. Both services are loaded with 200 of them by {AGAINST} --connections 200"
     yield f"Whether a change helps (an index, a larger pool, another process): start the changed one beside it, then {AGAINST}"
     yield "What it can take with an objective, confirmed: ./fairground capacity URL --slo 'p99<50ms'"
 
