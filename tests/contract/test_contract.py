@@ -6,20 +6,15 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
 
-from builders.contracts import CASES, EVERY_WORKLOAD, SEEDS
+from builders.contracts import CASES, SEEDS
 from fairground import contract, postgres
-from fairground.contract import procedures, rules
+from fairground.contract import procedures
 from fairground.contract.case import CaseKind, Expect, Request
-from fairground.contract.expected import quote_bytes
-from fairground.contract.judge import AnswerJudge, header_problem, problem
-from fairground.contract.wire import HttpAnswer
-from fairground.model import ContractError, Finding, LabError, Severity, shape
+from fairground.model import ContractError, Finding, LabError, Severity
 from reference import FAULTS, Database, ReferenceStage, Server
 from reference.rows import USER_KEYS, caesar, expected_users, iso_milliseconds
 
@@ -90,138 +85,6 @@ def test_fault_is_found(fault: str, case_id: str, says: str, monkeypatch: pytest
 def test_every_case_can_fail() -> None:
     """No case is there that no fault makes fail."""
     assert {case.id for case in CASES} == {case_id for _, case_id, _ in FAULTS}
-
-
-# ---------------------------------------------------------------- judgement of one answer
-
-GET = Request("GET", "/users")
-ONE_USER = {"id": 1, "name": "Ann", "active": True}
-
-
-def judged(body: bytes, expect: Expect, kind: str = "application/json; charset=utf-8", status: int = 200) -> str | None:
-    """What is wrong with an answer when the database says that the right one is a user, or a list of her."""
-
-    def probe(sql: str, values: object = None) -> list[tuple[object, ...]]:
-        return [([ONE_USER],)] if sql == MANY else [(ONE_USER,)]
-
-    answer = HttpAnswer(status, "1.1", (("content-type", kind), ("content-length", str(len(body)))), body)
-    return problem(answer, GET, expect, AnswerJudge(SEEDS, probe))
-
-
-MANY, ONE = "SELECT many", "SELECT one"
-
-
-@pytest.mark.parametrize("charset", ["", "; charset=utf-8", ";charset=utf-8", ";charset=UTF-8"])
-def test_json_is_json_with_or_without_its_charset(charset: str) -> None:
-    """RFC 8259 knows no charset, and frameworks write it in several ways; each workload of the contract takes all of them."""
-    kind = f"application/json{charset}"
-    assert judged(b'{"id":1,"name":"Ann","active":true}', Expect((200,), body={"json": {"sql": ONE}}), kind) is None
-    own = [one for one in EVERY_WORKLOAD if one.contract.id == SEEDS.id]
-    assert own and all(kind in (one.first.expect.content_type or ()) for one in own)
-    other = "application/json; charset=latin-1"
-    assert "content-type" in (
-        judged(b'{"id":1,"name":"Ann","active":true}', Expect((200,), body={"json": {"sql": ONE}}), other) or ""
-    )
-
-
-BODIES = [
-    (b'[{"active":true,"name":"Ann","id":1}]', MANY, None),
-    (b'{"id":1,"name":"A\\u006en","active":true}', ONE, None),
-    (b"[]", MANY, "the body has 0 elements, expected 1"),
-    (b'[{"id":1,"name":"Ann","active":true},{}]', MANY, "2 elements"),
-    (b'[{"id":1,"name":"Ann"}]', MANY, "has the keys id, name; expected id, name, active"),
-    (b'[{"id":1,"name":"Ann","active":true,"x":0}]', MANY, "has the keys"),
-    (b'[{"id":"1","name":"Ann","active":true}]', MANY, "`id` in element 0 of the body"),
-    (b'[{"id":1.0,"name":"Ann","active":true}]', MANY, "is `1.0`, expected `1`"),
-    (b'[{"id":true,"name":"Ann","active":true}]', MANY, "is `true`, expected `1`"),
-    (b'[{"id":1,"name":"Ann","active":1}]', MANY, "is `1`, expected `true`"),
-    (b'[{"id":1,"id":1,"name":"Ann","active":true}]', MANY, "a key occurs twice"),
-    (b'[{"id":NaN,"name":"Ann","active":true}]', MANY, "`NaN` is not JSON"),
-    (b'[{"id":1,"name":"\xff","active":true}]', MANY, "is not JSON"),
-    (b'{"users":[]}', MANY, "the body is"),
-    (b"null", ONE, "the body is `null`"),
-]
-
-
-@pytest.mark.parametrize(("body", "statement", "wrong"), BODIES)
-def test_body_against_the_database(body: bytes, statement: str, wrong: str | None) -> None:
-    """A JSON body is right when it equals what the database says, types included, whatever its spacing and key order."""
-    found = judged(body, Expect((200,), body={"json": {"sql": statement}}))
-    assert found is None if wrong is None else found is not None and wrong in found
-
-
-@pytest.mark.parametrize(("body", "right"), [(b'{"ok":false,"message":"no"}', True), (b'{"ok":true,"message":"no"}', False),
-                                             (b'{"ok":false}', False), (b'{"ok":0,"message":"no"}', False),
-                                             (b'{"ok":false,"message":null}', False), (b'[false,"no"]', False)])  # fmt: skip
-def test_error_object(body: bytes, right: bool) -> None:
-    """An error is as the contract says, unless the framework's own error will do."""
-    assert (judged(body, Expect((400,)), status=400) is None) is right
-    assert judged(body, Expect((400,), own_error=True), kind="text/html", status=400) is None
-
-
-def test_own_error_may_end_with_its_connection() -> None:
-    """Only a framework's own error may have neither a length nor chunks without saying that it closes the connection."""
-    bare = HttpAnswer(400, "1.1", (), b"")
-    says = "so its end cannot be known"
-    assert problem(bare, GET, Expect((400,), own_error=True), AnswerJudge(SEEDS)) is None
-    assert says in (problem(bare, GET, Expect((400,)), AnswerJudge(SEEDS)) or "")
-    assert says in (problem(replace(bare, status=200), GET, Expect((200,), own_error=True), AnswerJudge(SEEDS)) or "")
-
-
-def test_an_answer_is_confirmed_by_the_database() -> None:
-    """A statement gets the answer as JSON, and what earlier answers said; where it is not true, the answer is wrong."""
-    asked: list[tuple[str, object]] = []
-
-    def probe(sql: str, values: object = None) -> list[tuple[object, ...]]:
-        asked.append((sql, values))
-        return [("7" in str(values),)]
-
-    expect = Expect((200,), holds="SELECT (:answer->>'id')::int = :id AND 5 % 2 = 1")
-    known = AnswerJudge(SEEDS, probe, {"id": "7", "unused": "1"})
-    answer = HttpAnswer(200, "1.1", (("content-type", "application/json; charset=utf-8"), ("content-length", "8")), b'{"id": 7}')
-    assert problem(answer, GET, expect, known) is None
-    assert asked == [("SELECT ((%(answer)s::jsonb)->>'id')::int = %(id)s AND 5 %% 2 = 1", {"id": "7", "answer": '{"id": 7}'})]
-    found = problem(replace(answer, body=b'{"id": 8}'), GET, expect, replace(known, sent={"id": "9"}))
-    assert found is not None and "the database says otherwise" in found
-    assert "is not JSON" in (problem(replace(answer, body=b"seven"), GET, expect, known) or "")
-
-
-@pytest.mark.parametrize(("waited_s", "wrong"), [(0.0, "s old"), (6.0, None)])
-def test_a_date_may_be_that_of_its_request(waited_s: float, wrong: str | None) -> None:
-    """What a server says late is held against the moment of its request: a machine that stalls it makes no date wrong."""
-    told = format_datetime(datetime.now(UTC) - timedelta(seconds=6), usegmt=True)
-    found = header_problem("date", told, "now", waited_s)
-    assert found is None if wrong is None else found is not None and wrong in found
-
-
-@pytest.mark.parametrize(("rule", "value", "wrong"), [
-    ("text", "nginx", None), ("text", None, "has no header"), ("text", " ", "is empty"), ("absent", "x", "must not have"),
-    ({"equals": "miss"}, "miss", None), ({"equals": "miss"}, "hit", "is `hit`, expected miss"),
-    ({"one_of": ["1", "2"]}, "3", "expected 1 or 2"), ("now", "Thu, 01 Jan 1970 00:00:00 GMT", "s old"),
-    ("now", "yesterday", "no date of HTTP"), ("now", "now", None),
-])  # fmt: skip
-def test_headers(rule: object, value: str | None, wrong: str | None) -> None:
-    """A header is right by its rule: any text, the time now, one of some texts, or none at all."""
-    told = format_datetime(datetime.now(UTC), usegmt=True) if value == "now" else value
-    found = header_problem("x-it", told, rule)
-    assert found is None if wrong is None else found is not None and wrong in found
-
-
-@pytest.mark.parametrize(("value", "wrong"), [
-    ({"a": None}, None), ({"a": ["x", None]}, None), ({}, "has no key `a`"), ({"a": [1]}, "expected any text"), (None, "expected an object"),
-])  # fmt: skip
-def test_null_is_right_where_a_rule_says_so(value: object, wrong: str | None) -> None:
-    """A nullable field must be there, and may be null or what the rule asks for."""
-    rule = {"json": {"a": {"nullable": {"list": {"each": {"nullable": "text"}}}}}}
-    found = rules.difference(value, rule, {})
-    assert found is None if wrong is None else found is not None and wrong in found
-    assert shape.mistake(rule) is None and shape.mistake({"nullable": "texts"}) is not None
-
-
-def test_sentences_are_escaped_and_short() -> None:
-    """What a server sent is shown escaped, on one line, and shortened."""
-    text = quote_bytes(b"\x1b[31m\r\n`" + "é".encode() + b"\xff" + b"x" * 1000)
-    assert text.startswith(r"`\x1b[31m\r\n'\xe9\\xff") and text.endswith("bytes more") and len(text) < 200
 
 
 # ---------------------------------------------------------------- the statements of the contract
