@@ -301,6 +301,36 @@ def test_who_joins_a_group_is_named(whose: str, keeper: Keeper, tmp_path: Path) 
     other.stop(0.0)
 
 
+SENT = """
+import os, subprocess, sys, time
+for folder in sys.argv[2:]:
+    with open(folder + "/cgroup.procs", "w") as file:
+        file.write(str(os.getpid()))
+helper = subprocess.Popen(["sleep", "600"], start_new_session=True)
+with open(sys.argv[1], "w") as file:
+    file.write(str(helper.pid))
+time.sleep(600)
+"""
+"""A child that enters the group of another one, and starts a helper there."""
+
+
+@pytest.mark.parametrize("sent", [True, False])
+def test_who_is_sent_into_a_group_is_no_intruder(sent: bool, keeper: Keeper, tmp_path: Path) -> None:
+    """What the lab sends into a group is its own there, with what it starts; the same child unsent is an intruder."""
+    if keeper.groups.version is None:
+        pytest.skip("no cgroup can be made here")
+    victim = python(keeper, "import time; time.sleep(600)")
+    argv = [sys.executable, "-c", SENT, str(tmp_path / "in"), *map(str, victim.group.folders)]
+    joins = victim.group if sent else None
+    other = keeper.spawn(argv, role="other", env={**ENVIRONMENT, "NAME": "other"}, joins=joins)
+    assert eventually(lambda: (tmp_path / "in").exists() and bool((tmp_path / "in").read_text()))
+    inside = {other.pid, int((tmp_path / "in").read_text())}
+    assert inside <= set(victim.group.pids() or ())
+    assert {int(one.split()[0]) for one in victim.intruders()} == (set() if sent else inside)
+    other.stop(0.0)
+    victim.stop(0.0)
+
+
 STANDS_STILL = """
 import os, signal, sys, time
 import psutil

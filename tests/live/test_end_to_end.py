@@ -20,6 +20,7 @@ from builders import quiet
 from fairground import records
 from fairground.inputs.roots import ROOT
 from fairground.model import Control
+from fairground.model.cause import INTRUDER
 from fairground.report.text.words import trial_page
 
 ZOO = ROOT / "tests" / "zoo"
@@ -144,7 +145,8 @@ def test_run_with_a_budget_holds_controls_and_ends_after_a_whole_block(environme
     done = {slot.number for slot in run.plan.slots if slot.block <= run.ending.blocks}
     assert {trial.number for trial in run.everything} == done
     assert len({trial.number for trial in run.controls}) == 2 * run.ending.blocks
-    assert {trial.control for trial in run.controls} <= set(Control)
+    assert {trial.control for trial in run.controls} == set(Control)
+    assert not [finding for trial in run.controls for finding in trial.findings if finding.id == INTRUDER.id]
     assert run.qualification is not None and len(run.qualification.checks) >= 5
     assert "Ended after" in (run.folder / "report.html").read_text()
     assert "The anchor, measured twice" in out or "hold the anchor and its controls" in out
