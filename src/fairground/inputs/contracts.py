@@ -80,6 +80,7 @@ class ContractFile:
     errors: ErrorsTable = ErrorsTable()
     data: dict[str, DataTable] = field(default_factory=dict)
     schema: SchemaTable | None = None
+    optional: tuple[str, ...] = ()
 
 
 def load_contracts(folder: Path) -> dict[str, Contract]:
@@ -118,6 +119,7 @@ def read_contract(folder: Path) -> Contract:
         ErrorRules(_several(file.errors.content_type), file.errors.body, file.errors.headers),
         check_tables(source, file.data, known), sql,
         None if file.schema is None else _migrations(source, file.schema, folder, {**numbers, **scaled}),
+        file.optional,
     )  # fmt: skip
 
 

@@ -44,8 +44,7 @@ def fill(workload: Workload, database: Database, address: tuple[str, int]) -> tu
 
 def terms_of(arm: StackArm, database: Database) -> Terms:
     """The terms on which an arm's server is tried."""
-    server = arm.stack.server
-    return Terms(server.skip, server.is_told, FirstRows(arm.workload.contract, arm.names, database))
+    return Terms(arm.stack.skip, arm.stack.server.is_told, FirstRows(arm.workload.contract, arm.names, database))
 
 
 @dataclass(frozen=True)

@@ -208,6 +208,8 @@ class Contract:
     """The texts of `schema`, `seed` and `rights`."""
     migrations: Migrations | None = None
     """What makes the tables in place of `schema`."""
+    optional: tuple[str, ...] = ()
+    """The names of workloads that a stack is asked only where its manifest says that it serves them."""
 
     def numbers_at(self, scale: int) -> dict[str, int]:
         """Every number, with those that grow at this scale."""

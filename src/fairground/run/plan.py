@@ -225,8 +225,8 @@ def _join(suite: Suite, parts: Sequence[PlanPart], command: str, unavailable: Ma
                     skipped[stack.id] = unavailable[stack.id]
                 elif workload.contract.id != stack.server.contract.id:
                     crossed.append(f"{stack.id} {workload.id}")
-                elif workload.id in stack.server.skip:
-                    skipped[f"{stack.id} {workload.id}"] = stack.server.skip[workload.id]
+                elif workload.id in stack.skip:
+                    skipped[f"{stack.id} {workload.id}"] = stack.skip[workload.id]
                 else:
                     _enter(heats, part, stack, workload)
     if crossed and not all(naming.EVERY in group.workloads for group in suite.groups):
