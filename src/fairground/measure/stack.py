@@ -157,7 +157,7 @@ class StartedStack(Loaded):
         try:
             with self.phase("start"):
                 problem = self.path.wait(self.bench.ready_timeout_s)
-            self.findings += [one for one in [self.path.exposure()] if one is not None]
+            self.findings += self.path.ways_of_listening(self.stack_arm.stack.backlog)
             self.seen.held_by = self.path.holders() if problem is None else ()
             self.seen.ask_holders = None if self.seen.held_by else self.path.holders
             self._verify_behind_proxy(problem)

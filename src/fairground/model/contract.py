@@ -208,6 +208,8 @@ class Contract:
     """The texts of `schema`, `seed` and `rights`."""
     migrations: Migrations | None = None
     """What makes the tables in place of `schema`."""
+    backlog: int | None = None
+    """Connections that a server's listen queue is to have room for; None: as many as it likes."""
 
     def numbers_at(self, scale: int) -> dict[str, int]:
         """Every number, with those that grow at this scale."""
