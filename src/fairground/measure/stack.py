@@ -243,7 +243,7 @@ class StartedStack(Loaded):
             return
         try:
             self.workload, refused = supply.fill(
-                tables.resolve(self.workload, self.database), self.database, (self.host, self.port)
+                tables.resolve(self.workload, self.database), self.database, supply.ServerAddress(self.host, self.port)
             )
             if refused is not None:
                 return self.find("data", Severity.REJECT, refused)

@@ -139,12 +139,14 @@ class DataRequest:
 
 @dataclass(frozen=True)
 class DataTable:
-    """Rows that requests of a load draw values from: `sql` asks the arm's fresh database for them.
+    """Rows that requests of a load draw values from: `sql` asks the arm's fresh database for them, or `rows` are written down.
 
     Or a `request` asks the server for more columns of each row of the table `for_each`: `keep` is column → place in its answer.
     """
 
     sql: str = ""
+    rows: tuple[Mapping[str, str | int], ...] = ()
+    """Each has the same columns."""
     for_each: str = ""
     request: DataRequest | None = None
     keep: Mapping[str, str] = field(default_factory=dict)
