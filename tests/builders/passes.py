@@ -40,7 +40,7 @@ class Asked:
 
 @cache
 def judges(asked: Asked) -> str:
-    """SHA-256 over all that judges a stack: the code that tries cases, the contract's data and rules, and the cases that it is asked.
+    """SHA-256 over all that judges a stack: the code that tries cases, the contract's data and rules, and its cases.
 
     Cases of workloads that it skips are left out, and so are workloads, which no check loads: a new optional one changes nothing
     for those that do not serve it, but for a table that it needs.
@@ -64,7 +64,8 @@ def pass_of(stack: Stack) -> Pass:
 def representatives(servers: Iterable[Server]) -> list[Stack]:
     """The first stack of one server for each language and build tool: of that with the least sources, lock file included.
 
-    Of a contract with optional workloads the smallest that serves all of them is one, too. The lock file lists what a build fetches and compiles, so it is the quickest to build.
+    The lock file lists what a build fetches and compiles, so it is the quickest to build. Of a contract with optional workloads
+    the smallest that serves all of them is one, too.
     """
     first: dict[tuple[str, str], Stack] = {}
     ordered = sorted(servers, key=_size)
@@ -79,7 +80,7 @@ def representatives(servers: Iterable[Server]) -> list[Stack]:
 
 
 def foremost(standing: Iterable[Stack]) -> list[Stack]:
-    """The first representative of each contract that skips the fewest workloads and is built, so that it can be had wherever its tools are."""
+    """The representative of each contract that skips the fewest workloads, and is built: it can be had wherever its tools are."""
     first = dict[str, Stack]()
     for stack in sorted(standing, key=lambda one: (len(one.skip), not one.server.build)):
         first.setdefault(stack.server.contract.id, stack)

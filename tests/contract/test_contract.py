@@ -21,7 +21,22 @@ from reference.rows import USER_KEYS, caesar, expected_users, iso_milliseconds
 BY_ID = {case.id: case for case in CASES}
 URL_CASES = [case.id for case in CASES if case.kind is not CaseKind.PROCEDURE]
 PROCEDURES = [case.id for case in CASES if case.kind is CaseKind.PROCEDURE]
-WORKLOADS = ("ping", "time", "db-ping", "db-time", "users", "tx", "transfer", "transfer-ordered", "lookup", "read", "page", "create", "update", "crud")
+WORKLOADS = (
+    "ping",
+    "time",
+    "db-ping",
+    "db-time",
+    "users",
+    "tx",
+    "transfer",
+    "transfer-ordered",
+    "lookup",
+    "read",
+    "page",
+    "create",
+    "update",
+    "crud",
+)
 HASTY_S = 0.8
 """Time for a case that is expected to fail, so that hanging faults do not make the tests slow."""
 HASTY_PROCEDURE_S = 4.5

@@ -339,7 +339,7 @@ def test_group_inherits_from_the_top(tmp_path: Path) -> None:
 
 
 def test_matrix_names_no_server() -> None:
-    """The suite of everything measures all workloads that each stack is asked, and speaks of no single server, so that adding one changes nothing in it."""
+    """The suite of everything has all workloads that each stack is asked. It speaks of no server: adding one changes nothing."""
     suite = manifest.load_suite(ROOT / "suites" / "matrix.toml")
     assert {workload for group in suite.groups for workload in group.workloads} == set(WORKLOADS) - set(SEEDS.optional)
     assert {stack for group in suite.groups for stack in group.stacks} <= {"all", "deployed"}

@@ -118,13 +118,18 @@ class Stack:
         return f"{self.server.id}:{self.variant.name}"
 
     @property
+    def backlog(self) -> int | None:
+        """The backlog that its contract asks of it. One that is published listens as its author's does: None."""
+        return None if self.variant.approach is Approach.PUBLISHED else self.server.contract.backlog
+
+    @property
     def serve(self) -> tuple[str, ...]:
         """The command that starts it."""
         return self.variant.serve or self.server.serve
 
     @property
     def skip(self) -> Mapping[str, str]:
-        """Workload id → why it is not asked: its server cannot do it, or it is an optional one that this variant does not serve."""
+        """Workload id → why it is not asked: its server cannot do it, or it is optional and this variant does not serve it."""
         contract = self.server.contract
         optional = {contract.qualify(name): f"does not serve `{name}`" for name in contract.optional}
         return {id: why for id, why in optional.items() if id not in self.variant.serves} | dict(self.server.skip)
