@@ -28,4 +28,5 @@ def new(
     if as_json:
         streams.document({"id": name, "folder": str(target)})
     else:
-        streams.line(f"{target} is a copy of {source}{f':{variant}' if variant else ''}. Edit it, then: ./fairground check {name}")
+        copied = f"{source}:{variant}" if variant else source
+        streams.line(f"{target} is a copy of {copied}. Edit it, then: ./fairground check {name}")

@@ -1,4 +1,4 @@
-"""A server's folder that was copied, cut down to one of its variants: the manifest, other variants' folders, names, the README."""
+"""A server's folder that was copied, cut down to one of its variants: manifest, folders, names, README."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from fairground.inputs.toml_text import text_of
 from fairground.model import Approach, Server
 
 HEADER = re.compile(r"^\[(?P<name>[^\[\]]+)\]", re.MULTILINE)
+TITLE = re.compile(r"^title(\s*)=.*$", re.MULTILINE)
 QUESTIONS = """# {name}
 
 - Which page of the framework's documentation shows what is written here? Link each choice to its page.
@@ -44,8 +45,8 @@ def manifest(text: str, name: str, source: str, variant: str) -> str:
     for (start, table), end in zip(starts, ends, strict=True):
         if not table.startswith("variants.") or table.split(".")[1] == variant:
             parts.append(text[start:end])
-    joined = re.sub(r"^title(\s*)=.*$", lambda found: f"title{found[1]}= {text_of(name)}", "".join(parts), count=1, flags=re.MULTILINE)
-    return joined.replace(f"-{source}", f"-{name}").rstrip() + "\n"
+    titled = TITLE.sub(lambda found: f"title{found[1]}= {text_of(name)}", "".join(parts), count=1)
+    return titled.replace(f"-{source}", f"-{name}").rstrip() + "\n"
 
 
 def _is_asked(folder: Path, approach: Approach) -> bool:

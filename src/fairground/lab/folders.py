@@ -37,7 +37,7 @@ def clean(places: Places, remove: Collection[str] = ()) -> tuple[KeptFolder, ...
 
 
 def new(places: Places, name: str, source: str, variant: str = "") -> Path:
-    """Begin the server `name` as a copy of `source`, or of one `variant` of it: its sources, without what was built. Its folder."""
+    """Begin the server `name` as a copy of `source`, or of one `variant` of it, without what was built. Its folder."""
     known = {server.id: server for server in places.load_servers()}
     if source not in known:
         raise LabError(
