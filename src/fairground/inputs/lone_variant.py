@@ -14,8 +14,8 @@ TITLE = re.compile(r"^title(\s*)=.*$", re.MULTILINE)
 QUESTIONS = """# {name}
 
 - Which page of the framework's documentation shows what is written here? Link each choice to its page.
-- How does it start WORKERS processes or threads, and how do they share POOL_SIZE?
-- How does POOL_WAIT_MS limit the wait for a connection, and what does PREPARED=off change?
+- How does it start as many processes or threads as it is told, and how do they share the connections to the database?
+- How is the wait for a connection limited, and what changes where statements are not to be prepared?
 - Which defaults were left, and which were changed for the contract?
 """
 

@@ -129,7 +129,10 @@ class Stack:
 
     @property
     def skip(self) -> Mapping[str, str]:
-        """Workload id → why it is not asked: its server cannot do it, or it is optional and this variant does not serve it."""
+        """Workload id → why it is not asked.
+
+        Its server cannot do it, or it is an optional one that this variant does not serve.
+        """
         contract = self.server.contract
         optional = {contract.qualify(name): f"does not serve `{name}`" for name in contract.optional}
         return {id: why for id, why in optional.items() if id not in self.variant.serves} | dict(self.server.skip)
