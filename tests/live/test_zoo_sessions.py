@@ -83,7 +83,7 @@ def play(
     """The ends of stacks that are loaded as a schedule of this kind says."""
     workload, settings = zoo.WORKLOADS[row["workload"]], zoo.settings_of(row)
     # A trial's window after the other: so many samples are as many statements.
-    load = zoo.load_of(row) if kind is EachInTurns else zoo.load_of(row, 2.0)
+    load = zoo.load_of(row, 1.0 if kind is EachInTurns else 2.0)
     arms = [
         StackArm(name, Cell(name, row["workload"], Topology(), load, settings), workload, 7, stack)
         for name, stack in zoo.labelled(stacks)
