@@ -40,6 +40,7 @@ from fairground.model import (
     Suite,
     SuiteGroup,
     Topology,
+    Trial,
     Workload,
     WorkloadEvent,
 )
@@ -209,6 +210,17 @@ def remaining_s(plan: Plan, done: Collection[int], mean: float | None) -> float:
     """Seconds left when the slots numbered in `done` are done and took `mean` seconds each (None: not known yet)."""
     rest = [slot for slot in plan.slots if slot.number not in done]
     return plan_seconds(rest) if mean is None else mean * len(rest)
+
+
+def is_worth_a_page(plan: Plan, trial: Trial) -> bool:
+    """True for the last trial of the blocks 1, 2, 4, 8 and so on of a plan that has more: a page costs little beside them.
+
+    With a budget none is: all of it is for measuring.
+    """
+    block = trial.block
+    if plan.budget_s is not None or block >= plan.blocks or block & (block - 1):
+        return False
+    return trial.number == max(slot.number for slot in plan.slots if slot.block == block)
 
 
 def williams(count: int) -> list[list[int]]:
