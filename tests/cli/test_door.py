@@ -164,7 +164,10 @@ def test_a_second_first_use_waits_for_the_first(checkout: Path) -> None:
         said = {one.stderr.readline() for one in doors if one.stderr is not None}
     finally:
         (home / "go").touch()
-    assert said == {"first use: installing the lab into .venv, about 20 s …\n", "another ./fairground sets the lab up: waiting for it …\n"}
+    assert said == {
+        "first use: installing the lab into .venv, about 20 s …\n",
+        "another ./fairground sets the lab up: waiting for it …\n",
+    }
     assert [one.communicate(timeout=60)[0] for one in doors] == ["-m fairground list\n"] * 2
     assert [one.returncode for one in doors] == [0, 0]
     assert (home / "made").read_text() == "made\n"

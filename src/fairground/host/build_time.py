@@ -1,4 +1,4 @@
-"""How long a server's build takes: as long as its last one here, in whichever checkout, or a first guess by its tools."""
+"""The time that a server's build takes: as long as its last one here, in whichever checkout, or a first guess by its tools."""
 
 from __future__ import annotations
 
