@@ -41,10 +41,11 @@ from fairground.model import (
     SuiteGroup,
     Topology,
     Trial,
+    Verdict,
     Workload,
     WorkloadEvent,
 )
-from fairground.run import naming, rounds, windows
+from fairground.run import naming, retry, rounds, windows
 from fairground.run.rounds import Entry
 from fairground.stats.comparisons import heat_of
 
@@ -215,10 +216,10 @@ def remaining_s(plan: Plan, done: Collection[int], mean: float | None) -> float:
 def is_worth_a_page(plan: Plan, trial: Trial) -> bool:
     """True for the last trial of the blocks 1, 2, 4, 8 and so on of a plan that has more: a page costs little beside them.
 
-    With a budget none is: all of it is for measuring.
+    With a budget none is: all of it is for measuring. Nor is one that is void and will be repeated.
     """
-    block = trial.block
-    if plan.budget_s is not None or block >= plan.blocks or block & (block - 1):
+    block, is_repeated = trial.block, trial.verdict is Verdict.VOID and trial.attempt <= len(retry.PAUSES_S)
+    if is_repeated or plan.budget_s is not None or block >= plan.blocks or block & (block - 1):
         return False
     return trial.number == max(slot.number for slot in plan.slots if slot.block == block)
 
