@@ -211,9 +211,10 @@ def test_nothing_to_measure_is_an_error() -> None:
 
 
 def test_no_blocks_is_an_error() -> None:
-    """A plan of no blocks is refused."""
-    with pytest.raises(LabError, match="a plan of 0 blocks measures nothing"):
-        made(1, 1, 0)
+    """A plan of fewer blocks than none is refused; 0 says that nobody asked for a number."""
+    with pytest.raises(LabError, match="a plan of -1 blocks measures nothing"):
+        made(1, 1, -1)
+    assert made(1, 1, 0).blocks == windows.BLOCKS
 
 
 def test_every_cell_carries_what_it_is_measured_under() -> None:
