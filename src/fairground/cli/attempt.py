@@ -148,7 +148,7 @@ def _with_requests(given: Given, asked: TryAsked) -> tuple[TryAsked, RequestMix 
 
 
 def _same_requests(given: Given, kept: TryAsked) -> tuple[TryAsked, RequestMix | None]:
-    """Take the requests that a record goes on with from their file. LabError where its file of requests is missing, or is another one."""
+    """Take the requests that a record goes on with from their file. LabError where that is missing, or another one."""
     if kept.requests is None:
         if given["requests"] is not None:
             raise LabError("`--requests` cannot be combined with `--resume` of a try of one request", "leave it out")
