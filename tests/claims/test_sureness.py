@@ -8,6 +8,7 @@ import numpy
 import pytest
 
 from fairground.claims import sureness
+from fairground.claims.events import none_again_after
 from fairground.claims.sureness import LOOKS, again, blocks_needed, decide
 from fairground.claims.verdict import ClaimJudgement, ClaimVerdict, VerdictGrade
 from fairground.model import Claim
@@ -110,3 +111,19 @@ def test_who_looks_often_is_held_to_it() -> None:
         held += any(decide(">", one, miss=LOOKS[4]).verdict is not OPEN for one in looks)
     assert once / rounds > 0.09
     assert held / rounds < 0.065
+
+
+@pytest.mark.parametrize("looked", [0.3, 1.0, 20.0, 200.0])
+def test_none_is_foretold_as_often_as_it_comes(looked: float) -> None:
+    """Of simulated events that either never happen or have a rate, as many stay away twice as was foretold after the first time."""
+    draw = numpy.random.default_rng(1)
+    never = draw.random(400_000) < 0.5
+    rates = numpy.where(never, 0.0, draw.gamma(0.5, 1.0, never.size))
+    first, second = draw.poisson(rates * looked), draw.poisson(rates * looked)
+    assert none_again_after(looked) == pytest.approx(numpy.mean(second[first == 0] == 0), abs=0.003)
+
+
+def test_none_is_surer_the_longer_it_was_looked_for() -> None:
+    """A law that held for two hundred times as long as would have shown an exception is one to bet on."""
+    assert none_again_after(5) < none_again_after(50) < none_again_after(200)
+    assert none_again_after(200) > 0.97

@@ -141,6 +141,11 @@ HERE, HTTPS = "http://127.0.0.1:9/", "https://127.0.0.1:9/"
             "`--database` cannot be combined with `--against`",
             "leave it out",
         ),
+        (
+            ("try", HERE, "--against", "http://127.0.0.1:8/", "--slo", "p99<5ms"),
+            "`--slo` is of the load curve, which `--against` does not make",
+            "leave it out",
+        ),
     ],
 )
 def test_wrong_input_of_load(lab: Run, words: tuple[str, ...], message: str | None, hint: str | None) -> None:

@@ -321,8 +321,8 @@ def test_who_is_sent_into_a_group_is_no_intruder(sent: bool, keeper: Keeper, tmp
         pytest.skip("no cgroup can be made here")
     victim = python(keeper, "import time; time.sleep(600)")
     argv = [sys.executable, "-c", SENT, str(tmp_path / "in"), *map(str, victim.group.folders)]
-    joins = victim.group if sent else None
-    other = keeper.spawn(argv, role="other", env={**ENVIRONMENT, "NAME": "other"}, joins=joins)
+    other = keeper.spawn(argv, role="other", env={**ENVIRONMENT, "NAME": "other"})
+    other.joins = victim.group if sent else None
     assert eventually(lambda: (tmp_path / "in").exists() and bool((tmp_path / "in").read_text()))
     inside = {other.pid, int((tmp_path / "in").read_text())}
     assert inside <= set(victim.group.pids() or ())

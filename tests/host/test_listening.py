@@ -12,6 +12,7 @@ import pytest
 from builders.waiting import eventually
 from fairground.host import resident
 from fairground.host.listening import ListenDrops, ListenQueue, listen_queues, sockets_of
+from fairground.host.server import short_queue
 from fairground.host.usage import RoleMeter
 
 
@@ -99,3 +100,27 @@ def test_the_meter_of_a_role_has_it(held: ExitStack) -> None:
     assert eventually(lambda: queue_of(full).drops > first)
     assert (meter.use(before, meter.clock()).dropped_connections or 0) > 0
     assert RoleMeter(role, threads=False).clock().dropped is None
+
+
+@pytest.mark.parametrize(
+    ("backlog", "wanted", "told"), [(511, 4096, 511), (4096, 4096, None), (1, None, None), (65_535, 1 << 20, None)]
+)
+def test_a_short_queue_is_warned_of(held: ExitStack, backlog: int, wanted: int | None, told: int | None) -> None:
+    """Its room stands beside what is wanted; no socket can have more than the kernel allows, so nobody is held to more."""
+    one = listening(held, backlog)
+    found = short_queue(one.getsockname()[1], wanted, [os.getpid()])
+    assert (found and found.evidence["backlog"]) == told
+    assert found is None or f"room for {told} connections" in found.sentence
+
+
+def test_the_shortest_queue_of_a_port_is_told_and_only_its_own(held: ExitStack) -> None:
+    """Several processes may listen at one port; another one's port is not looked at."""
+    one, other = (held.enter_context(socket.socket()) for _ in range(2))
+    for at, backlog in ((one, 4096), (other, 16)):
+        at.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        at.bind(one.getsockname() if at is other else ("127.0.0.1", 0))
+        at.listen(backlog)
+    listening(held, 8)
+    found = short_queue(one.getsockname()[1], 4096, [os.getpid()])
+    assert found is not None and found.evidence == {"backlog": 16, "wanted": 4096}
+    assert short_queue(one.getsockname()[1], 4096, []) is None

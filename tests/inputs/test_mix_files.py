@@ -69,6 +69,13 @@ def test_a_mistake_is_told(right: str, wrong: str, said: str, tmp_path: Path) ->
 
 
 TABLES = [
+    (
+        'sql = "SELECT person, email FROM people LIMIT $people"',
+        'rows = [{ person = 1, email = "a" }, { person = 2 }]',
+        "`data.people.rows[1]` has other columns in",
+    ),
+    ('sql = "SELECT', 'rows = [{ person = 1, email = "a" }]\nsql = "SELECT', "`data.people` is unclear in"),
+    ('default = "day"', 'default = "day"\nbacklog = 0', "`backlog` is 0 in"),
     ('sql = "SELECT person, email FROM people LIMIT $people"', "", "`data.people` is unclear in"),
     ("LIMIT $people", "LIMIT $persons", "unknown `$persons` in `data.people.sql` of"),
     ('for_each = "people"', 'for_each = "persons"', "there is no table `persons` for `data.sessions.for_each` of"),

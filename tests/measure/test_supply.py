@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import pytest
 
-from builders.mix import day_at
+from builders.mix import CONTRACT, day_at
 from fairground.host import free_port
 from fairground.measure import supply
 from fairground.model import LabError, Workload
@@ -94,7 +94,7 @@ def test_each_row_logs_in_once(closes: bool, day: Workload) -> None:
     """Its cells stand in the request, escaped as JSON is, and what the answer said stands beside them."""
     people = People(list(PEOPLE))
     with logging_in(200, '{"token":"of EMAIL"}', closes) as (port, seen):
-        found, refused = supply.fill(day, cast(Database, people), ("127.0.0.1", port))
+        found, refused = supply.fill(day, cast(Database, people), supply.ServerAddress("127.0.0.1", port))
     assert refused is None and people.asked == [b"SELECT person, email FROM people LIMIT 2"]
     assert found.rows["people"] == Rows(("person", "email"), tuple(PEOPLE))
     assert found.rows["sessions"].columns == ("person", "email", "token")
@@ -113,13 +113,13 @@ def test_each_row_logs_in_once(closes: bool, day: Workload) -> None:
 def test_a_refused_login_is_the_servers(status: int, answer: str, said: str, day: Workload) -> None:
     """The sentence says which request, and what came: a server that logs nobody in cannot be loaded."""
     with logging_in(status, answer) as (port, _):
-        _, refused = supply.fill(day, cast(Database, People(list(PEOPLE))), ("127.0.0.1", port))
+        _, refused = supply.fill(day, cast(Database, People(list(PEOPLE))), supply.ServerAddress("127.0.0.1", port))
     assert refused is not None and said in refused and "`POST /login`" in refused and "\x1b" not in refused
 
 
 def test_who_does_not_answer_is_told(day: Workload) -> None:
     """Nobody listens: no answer, in words, and no exception of ours."""
-    _, refused = supply.fill(day, cast(Database, People(list(PEOPLE))), ("127.0.0.1", free_port()))
+    _, refused = supply.fill(day, cast(Database, People(list(PEOPLE))), supply.ServerAddress("127.0.0.1", free_port()))
     assert refused is not None and "got no answer" in refused
 
 
@@ -127,4 +127,17 @@ def test_who_does_not_answer_is_told(day: Workload) -> None:
 def test_a_table_needs_rows_and_not_too_many(rows: int, day: Workload) -> None:
     """That is a mistake of the contract, not of a server."""
     with pytest.raises(LabError, match=r"the statement of the contract's table `data\.people` gives"):
-        supply.fill(day, cast(Database, People([(1, "x")] * rows)), ("127.0.0.1", 1))
+        supply.fill(day, cast(Database, People([(1, "x")] * rows)), supply.ServerAddress("127.0.0.1", 1))
+
+
+def test_rows_that_are_written_down_need_no_database(tmp_path: Path) -> None:
+    """Each of them logs in as one of a statement does."""
+    written = CONTRACT.replace(
+        'sql = "SELECT person, email FROM people LIMIT $people"',
+        'rows = [{ person = 1, email = "ann" }, { person = 2, email = "bob" }]',
+    )
+    day = day_at(tmp_path, contract=written)
+    with logging_in(200, '{"token":"of EMAIL"}', False) as (port, seen):
+        found, refused = supply.fill(day, None, supply.ServerAddress("127.0.0.1", port))
+    assert refused is None and found.rows["sessions"].rows == ((1, "ann", "of ann"), (2, "bob", "of bob"))
+    assert [one["email"] for one in seen] == ["ann", "bob"]

@@ -91,14 +91,22 @@ def _some_or_none(statement: Statement, trials: Sequence[EventTrial]) -> SureVer
     loaded_s, requests = (math.fsum(values) for values in zip(*((one.loaded_s, one.requests) for one in trials), strict=True))
     if not happened and counted and loaded_s < LONG_S:
         return SureVerdict(ClaimVerdict.INCONCLUSIVE)
-    none_again = 0.5 ** (happened + JEFFREYS)  # the predictive law of a Poisson count with a prior of Jeffreys
     verdict = ClaimVerdict.HOLDS if (happened > 0) == (statement.op == ">") else ClaimVerdict.FAILS
     if happened:
-        sure = none_again < CLEAR
-    else:
-        most = poisson(0.0, 2 * CLEAR)[1]
-        sure = most * LONG_S / loaded_s < 1 if counted else most < RARE * requests
-    return SureVerdict(verdict, _grade(sure), 1 - none_again if happened else none_again)
+        none_again = 0.5 ** (happened + JEFFREYS)  # the predictive law of a Poisson count with a prior of Jeffreys
+        return SureVerdict(verdict, _grade(none_again < CLEAR), 1 - none_again)
+    looked = loaded_s / LONG_S if counted else requests * RARE
+    return SureVerdict(verdict, _grade(poisson(0.0, 2 * CLEAR)[1] < looked), none_again_after(looked))
+
+
+def none_again_after(looked: float) -> float:
+    """Foretell how likely a fresh run sees none, where this one saw none. `looked`: its length over that in which one is rare.
+
+    Either the event never happens, or at a rate with a prior of Jeffreys. Before anything was seen both are as likely. Without
+    the first, no number of trials makes a law likely. Source: Jeffreys, "Theory of Probability", 1939, section 1.6.
+    """
+    once, twice = (1 / math.sqrt(1 + times * looked) for times in (1, 2))
+    return (1 + twice) / (1 + once)
 
 
 def _counted(op: str, trials: Sequence[EventTrial], factor: float, bound: float) -> SureVerdict:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
@@ -33,8 +34,8 @@ OPTIONS = (
 )  # fmt: skip
 
 
-def require_together(given: Given) -> None:
-    """LabError for an option of `--against` without it, or one that says nothing beside it."""
+def require_together(given: Given, curve: Sequence[Option]) -> None:
+    """LabError for an option of `--against` without it, or one that says nothing beside it, as those of a load `curve`."""
     if given["against"] is None:
         for option in OPTIONS[1:]:
             if given[option.name] is not None:
@@ -43,6 +44,9 @@ def require_together(given: Given) -> None:
     for name in ("resume", "no_load", "database"):
         if given[name]:
             raise LabError(f"`--{name.replace('_', '-')}` cannot be combined with `--against`", "leave it out")
+    for option in curve:
+        if given[option.name] != option.default:
+            raise LabError(f"`{option.spelling}` is of the load curve, which `--against` does not make", "leave it out")
 
 
 def compare(given: Given, places: Places, a: TryAsked) -> None:

@@ -74,7 +74,7 @@ def try_(_: typer.Context, given: Given) -> None:
 def run(given: Given, confirmations: int = 0) -> None:
     """Carry out a try as it is given. `confirmations`: how often the rate that is told is measured anew."""
     places = Places.of(os.environ, None, given["results"])
-    against.require_together(given)
+    against.require_together(given, [option for option in OPTIONS if option.name in ("slo", "seconds")])
     if given["against"] is not None:
         against.compare(given, places, _asked(given))
         return

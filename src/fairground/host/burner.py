@@ -46,4 +46,6 @@ def _burning(
         raise LabError("a planted slowdown needs cgroups, and none can be made here", "run it as root", exit_code=3)
     joins = [word for file in joined.group.join for word in ("--join", str(file))]
     argv = [str(engine), "burn", "--share", str(share), "--usage", str(file), *joins, *more]
-    return keeper.spawn(argv, role="burner", env={}, limits=Limits(cores=cores), joins=joined.group)
+    burning = keeper.spawn(argv, role="burner", env={}, limits=Limits(cores=cores))
+    burning.joins = joined.group
+    return burning

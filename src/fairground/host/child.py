@@ -148,12 +148,10 @@ class Keeper:
         limits: Limits | None = None,
         view: OwnView = OwnView(),
         group: Group | None = None,
-        joins: Group | None = None,
     ) -> Child:
         """Start `argv` in a session and (where the machine has them) a cgroup of its own, or `group`.
 
         What of `limits` no cgroup can hold is held otherwise; the child's `bounds` say how. `streams` None: all are /dev/null.
-        `joins`: the group of another child that it enters by itself, as the lab tells it to; there it is no intruder.
         Raises LabError when the program cannot be executed.
         """
         group = group or self.groups.add(role, limits)
@@ -180,7 +178,7 @@ class Keeper:
         pid = int(str(answer["pid"]))
         self._children.add(pid)
         self._exits.pop(pid, None)  # of an earlier child that had this number: the kernel uses them again
-        self._alive[pid] = Child(self, pid, role, group, tuple(argv), bounds.words, env, joins)
+        self._alive[pid] = Child(self, pid, role, group, tuple(argv), bounds.words, env)
         return self._alive[pid]
 
     def forget(self, child: Child) -> None:
@@ -291,11 +289,10 @@ class Child:
         argv: tuple[str, ...],
         bounds: Mapping[str, str] | None = None,
         env: Mapping[str, str] | None = None,
-        joins: Group | None = None,
     ) -> None:
         self._keeper, self.pid, self.role, self.group, self.argv = keeper, pid, role, group, argv
-        self.joins = joins
-        """The group of another child that the lab sent it into."""
+        self.joins: Group | None = None
+        """The group of another child that it enters by itself, as the lab told it to: there it is no intruder."""
         self.bounds = dict(bounds or {})
         self.env = {name: value for name, value in (env or {}).items() if name not in CHANGED}
         """The variables that its descendants are known by, wherever they go."""

@@ -12,6 +12,7 @@ import struct
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 SOCK_DIAG = 4
 """NETLINK_SOCK_DIAG of linux/netlink.h."""
@@ -40,6 +41,11 @@ class ListenQueue:
     waiting: int
     backlog: int
     drops: int
+
+
+def most_waiting() -> int:
+    """The longest listen queue that the kernel lets a socket have, whatever it asks for (net.core.somaxconn)."""
+    return int(Path("/proc/sys/net/core/somaxconn").read_text(encoding="ascii"))
 
 
 def listen_queues() -> list[ListenQueue]:

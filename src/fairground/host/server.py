@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -13,6 +13,7 @@ import psutil
 
 from fairground.host.cgroup import Limits
 from fairground.host.child import Child, Keeper, OwnView
+from fairground.host.listening import listen_queues, most_waiting, sockets_of
 from fairground.host.network import wait_ready
 from fairground.host.streams import Streams
 from fairground.model import CellSettings, Finding, Server, Severity, Stack, storing
@@ -130,6 +131,21 @@ def exposure_of(host: str, port: int, pids: Collection[int] = ()) -> Finding | N
     named = ", ".join(text if at == port else f"{text} at port {at}" for text, at in beyond)
     sentence = f"it listens on {named}, whatever HOST says: other machines may reach it while it runs"
     return Finding("exposed", Severity.WARN, sentence, {"addresses": named, "port": port})
+
+
+def short_queue(port: int, wanted: int | None, pids: Iterable[int]) -> Finding | None:
+    """A warning when a listen queue of these processes at `port` has less room than `wanted`, or than the kernel lets it have.
+
+    `wanted` None: any room will do.
+    """
+    if wanted is None:
+        return None
+    own = {inode for pid in pids for inode in sockets_of(pid)}
+    room = min((one.backlog for one in listen_queues() if one.port == port and one.inode in own), default=wanted)
+    if room >= min(wanted, most_waiting()):
+        return None
+    sentence = f"its listen queue has room for {room:,} connections, and the contract asks for {wanted:,}"
+    return Finding("short-backlog", Severity.WARN, sentence, {"backlog": room, "wanted": wanted})
 
 
 def holders(child: Child, host: str, port: int) -> tuple[str, ...]:

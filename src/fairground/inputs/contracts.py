@@ -80,6 +80,7 @@ class ContractFile:
     errors: ErrorsTable = ErrorsTable()
     data: dict[str, DataTable] = field(default_factory=dict)
     schema: SchemaTable | None = None
+    backlog: int | None = None
 
 
 def load_contracts(folder: Path) -> dict[str, Contract]:
@@ -108,6 +109,8 @@ def read_contract(folder: Path) -> Contract:
         if (wrong := header_mistake(rule)) is not None:
             key = ("answers", "headers", header)
             raise source.error(key, f"`{location_text(key)}` {wrong} in", "write `text` for any value")
+    if file.backlog is not None and file.backlog < 1:
+        raise source.error(("backlog",), f"`backlog` is {file.backlog} in", "write the connections that may wait, such as 4096")
     twice = next((name for name in known if name in TOLD), None)
     if twice is not None:
         raise source.error(("numbers", twice), f"`{twice}` is what a server is told, and no name of a number in", "rename it")
@@ -117,7 +120,7 @@ def read_contract(folder: Path) -> Contract:
         AnswerRules(_several(file.answers.content_type), file.answers.headers),
         ErrorRules(_several(file.errors.content_type), file.errors.body, file.errors.headers),
         check_tables(source, file.data, known), sql,
-        None if file.schema is None else _migrations(source, file.schema, folder, {**numbers, **scaled}),
+        None if file.schema is None else _migrations(source, file.schema, folder, {**numbers, **scaled}), file.backlog,
     )  # fmt: skip
 
 

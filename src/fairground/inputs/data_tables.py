@@ -23,9 +23,13 @@ def check_tables(source: Source, tables: Mapping[str, DataTable], known: Mapping
         here = ("data", name)
         if not NAME.fullmatch(name):
             raise source.error(here, f"`{name}` is not a valid name for a table of", "use a-z, 0-9 and - only")
-        if bool(table.sql) == (table.request is not None):
-            hint = "give it `sql`; or `for_each`, `request` and `keep`, to ask the server for each row of another table"
+        if [bool(table.sql), bool(table.rows), table.request is not None].count(True) != 1:
+            hint = "give it `sql` or `rows`; or `for_each`, `request` and `keep`, to ask the server for each row of another table"
             raise source.error(here, f"`{location_text(here)}` is unclear in", hint)
+        for i, row in enumerate(table.rows):
+            if not row or row.keys() != table.rows[0].keys():
+                place, hint = (*here, "rows", i), f"every row has the columns {', '.join(table.rows[0]) or 'of the first'}"
+                raise source.error(place, f"`{location_text(place)}` has other columns in", hint)
         require_names(source, (*here, "sql"), table.sql, known)
         if table.request is not None:
             _check_asked(source, here, table, tables, known)
@@ -35,11 +39,11 @@ def check_tables(source: Source, tables: Mapping[str, DataTable], known: Mapping
 def _check_asked(
     source: Source, here: Location, table: DataTable, tables: Mapping[str, DataTable], known: Mapping[str, object]
 ) -> None:
-    """Check a table whose cells are asked of the server: from a table of SQL alone, so that no two wait for each other."""
+    """Check a table whose cells are asked of the server: of one that does not ask itself, so that no two wait for each other."""
     assert table.request is not None
-    parents = [name for name, other in tables.items() if other.sql]
+    parents = [name for name, other in tables.items() if other.request is None]
     if table.for_each not in parents:
-        place, hint = (*here, "for_each"), nearest(table.for_each, parents, "tables with `sql`")
+        place, hint = (*here, "for_each"), nearest(table.for_each, parents, "tables with `sql` or `rows`")
         raise source.error(place, f"there is no table `{table.for_each}` for `{location_text(place)}` of", hint)
     if not table.keep:
         place, hint = (*here, "keep"), 'name what it keeps: { token = "token" }'

@@ -149,10 +149,11 @@ class Route:
         left_s = self._started_s + timeout_s - time.monotonic()
         return server.wait(self.server, self.ready, self.host, self.server_port, left_s)
 
-    def exposure(self) -> Finding | None:
-        """A warning when other machines may reach the server."""
+    def ways_of_listening(self, backlog: int | None) -> list[Finding]:
+        """Warnings when other machines may reach the server, and when its listen queue is shorter than `backlog`."""
         pids = [] if self.server is None else [one.pid for one in self.server.alive()]
-        return server.exposure_of(self.host, self.server_port, pids)
+        found = server.exposure_of(self.host, self.server_port, pids), server.short_queue(self.server_port, backlog, pids)
+        return [one for one in found if one is not None]
 
     def holders(self) -> tuple[str, ...]:
         """The processes at the server's port that it did not start."""

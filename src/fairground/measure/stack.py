@@ -157,7 +157,7 @@ class StartedStack(Loaded):
         try:
             with self.phase("start"):
                 problem = self.path.wait(self.bench.ready_timeout_s)
-            self.findings += [one for one in [self.path.exposure()] if one is not None]
+            self.findings += self.path.ways_of_listening(self.stack_arm.stack.backlog)
             self.seen.held_by = self.path.holders() if problem is None else ()
             self.seen.ask_holders = None if self.seen.held_by else self.path.holders
             self._verify_behind_proxy(problem)
@@ -243,7 +243,7 @@ class StartedStack(Loaded):
             return
         try:
             self.workload, refused = supply.fill(
-                tables.resolve(self.workload, self.database), self.database, (self.host, self.port)
+                tables.resolve(self.workload, self.database), self.database, supply.ServerAddress(self.host, self.port)
             )
             if refused is not None:
                 return self.find("data", Severity.REJECT, refused)

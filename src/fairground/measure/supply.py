@@ -17,6 +17,7 @@ from fairground.measure.arm import StackArm
 from fairground.model import LabError, Workload, foreign
 from fairground.model.contract import Contract, DataRequest, DataTable
 from fairground.model.data import Rows
+from fairground.model.wire import Tls
 from fairground.postgres import Database
 
 MOST_ROWS = 100_000
@@ -25,15 +26,24 @@ PATIENCE_S = 10.0
 CELL = re.compile(r"\{([\w-]+)\.([\w-]+)\}")
 
 
-def fill(workload: Workload, database: Database, address: tuple[str, int]) -> tuple[Workload, str | None]:
+@dataclass(frozen=True)
+class ServerAddress:
+    """The place where a server is asked for rows, by TLS where it has some."""
+
+    host: str
+    port: int
+    tls: Tls | None = None
+
+
+def fill(workload: Workload, database: Database | None, address: ServerAddress) -> tuple[Workload, str | None]:
     """The workload with the rows of its tables; and why the server gave none where it was asked for them, or None.
 
-    LabError where a statement has no rows, or too many.
+    LabError where a statement has no rows, or too many. `database` None: no table has a statement.
     """
     found: dict[str, Rows] = {}
     for name, table in workload.data.items():
         if table.request is None:
-            found[name] = _from_database(name, table, database)
+            found[name] = _rows_of(name, table, database)
             continue
         asked = _from_server(name, table, found[table.for_each], address)
         if isinstance(asked, str):
@@ -64,12 +74,20 @@ class FirstRows:
     def _rows(self, name: str, address: tuple[str, int]) -> Rows:
         table = self.contract.tables[name].fill(self.names)
         if table.request is None:
-            found = _from_database(name, table, self.database)
+            found = _rows_of(name, table, self.database)
             return replace(found, rows=found.rows[:1])
-        asked = _from_server(name, table, self._rows(table.for_each, address), address)
+        asked = _from_server(name, table, self._rows(table.for_each, address), ServerAddress(*address))
         if isinstance(asked, str):
             raise LabError(asked)
         return asked
+
+
+def _rows_of(name: str, table: DataTable, database: Database | None) -> Rows:
+    if table.rows:
+        columns = tuple(table.rows[0])
+        return Rows(columns, tuple(tuple(row[column] for column in columns) for row in table.rows))
+    assert database is not None, "a statement is asked of a database"
+    return _from_database(name, table, database)
 
 
 def _from_database(name: str, table: DataTable, database: Database) -> Rows:
@@ -87,7 +105,7 @@ def _cell(value: Any) -> str | int:
     return value if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
-def _from_server(name: str, table: DataTable, parent: Rows, address: tuple[str, int]) -> Rows | str:
+def _from_server(name: str, table: DataTable, parent: Rows, address: ServerAddress) -> Rows | str:
     """The rows of `parent`, each with what the server answered to it. Or the sentence that says what it answered instead."""
     assert table.request is not None
     rows = []
@@ -118,7 +136,7 @@ def _ask(asker: Asker, asked: DataRequest, keep: Mapping[str, str], cells: Mappi
 class Asker:
     """A client of one connection, which is opened anew where the server says that it closes it."""
 
-    def __init__(self, address: tuple[str, int]) -> None:
+    def __init__(self, address: ServerAddress) -> None:
         self._address, self._wire = address, cast("CaseWire | None", None)
 
     def __enter__(self) -> Asker:
@@ -132,9 +150,9 @@ class Asker:
     def ask(self, request: Request) -> HttpAnswer:
         """The answer to a request. Raises Trouble where none comes."""
         deadline_s = time.monotonic() + PATIENCE_S
-        wire = self._wire = self._wire or CaseWire(*self._address, deadline_s)
+        wire = self._wire = self._wire or CaseWire(self._address.host, self._address.port, deadline_s, self._address.tls)
         wire.until(deadline_s)
-        wire.send(request.encode(*self._address))
+        wire.send(request.encode(self._address.host, self._address.port))
         answer = wire.answer(request.method)
         if answer.says("close"):
             self.__exit__()

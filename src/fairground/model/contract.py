@@ -139,12 +139,14 @@ class DataRequest:
 
 @dataclass(frozen=True)
 class DataTable:
-    """Rows that requests of a load draw values from: `sql` asks the arm's fresh database for them.
+    """Rows that requests of a load draw values from: `sql` asks the arm's fresh database for them, or `rows` are written down.
 
     Or a `request` asks the server for more columns of each row of the table `for_each`: `keep` is column → place in its answer.
     """
 
     sql: str = ""
+    rows: tuple[Mapping[str, str | int], ...] = ()
+    """Each has the same columns."""
     for_each: str = ""
     request: DataRequest | None = None
     keep: Mapping[str, str] = field(default_factory=dict)
@@ -208,6 +210,8 @@ class Contract:
     """The texts of `schema`, `seed` and `rights`."""
     migrations: Migrations | None = None
     """What makes the tables in place of `schema`."""
+    backlog: int | None = None
+    """Connections that a server's listen queue is to have room for; None: as many as it likes."""
 
     def numbers_at(self, scale: int) -> dict[str, int]:
         """Every number, with those that grow at this scale."""

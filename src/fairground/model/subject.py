@@ -116,6 +116,11 @@ class Stack:
         return f"{self.server.id}:{self.variant.name}"
 
     @property
+    def backlog(self) -> int | None:
+        """The backlog that its contract asks of it. One that is published listens as its author's does: None."""
+        return None if self.variant.approach is Approach.PUBLISHED else self.server.contract.backlog
+
+    @property
     def serve(self) -> tuple[str, ...]:
         """The command that starts it."""
         return self.variant.serve or self.server.serve
