@@ -112,7 +112,7 @@ class Comparison:
 
     @property
     def decided(self) -> int:
-        """How many of them are told apart or equivalent."""
+        """The number of them that are told apart or equivalent."""
         return sum(row.word is not DifferenceWord.INCONCLUSIVE for row in self.words.values())
 
     @property
@@ -120,7 +120,7 @@ class Comparison:
         """The ratios of all pairs that are told apart, with the better stack first, widest first."""
         called = [(one, other, row) for (one, other), row in self.words.items() if row.word in CALLED and row.ratio is not None]
         found = [
-            (row.ratio, one, other) if row.word is DifferenceWord.FASTER else (row.ratio.turned(), other, one)
+            (row.ratio, one, other) if row.word is DifferenceWord.FASTER else (row.ratio.inverse(), other, one)
             for one, other, row in called
             if row.ratio is not None
         ]

@@ -43,7 +43,7 @@ def sentence(reading: ControlReading) -> str:
     ratio = reading.difference.ratio
     if ratio is None:
         return "fewer than two blocks have both: nothing is known"
-    told = ratio.turned() if reading.quantity is Quantity.CPU else ratio
+    told = ratio.inverse() if reading.quantity is Quantity.CPU else ratio
     middle, low, high = (words.signed_share(value - 1) for value in (told.middle, told.low, told.high))
     span = f"{middle} % (95 % CI {low} to {high} %)"
     if reading.control is Control.AGAIN:

@@ -85,36 +85,22 @@
   });
   function dim(name, away) { (marks[name] || []).forEach(function (mark) { mark.classList.toggle("dim", away); }); }
 
-  // The grid's cell that a number belongs to, here or in a table below.
-  function cellOf(leaf) {
-    var row = leaf.closest("tr[data-row]");
-    return row ? document.getElementById(row.id.slice(4)) : leaf.closest("td[data-w]");
-  }
-  // One cell's ratio to another as the comparisons have it. Without one it is that of the middle values, which nobody judged.
-  function ratio(kind, cell, of) {
-    var mine = cell.dataset["r" + kind], other = of.dataset["r" + kind];
-    if (!mine || !other) {
-      var values = [cell, of].map(function (one) { var leaf = one.querySelector("[data-" + kind + "]"); return leaf ? parseFloat(leaf.dataset[kind]) : NaN; });
-      return isNaN(values[0] / values[1]) ? "–" : (values[0] / values[1]).toPrecision(3) + " × ?";
-    }
-    var letters = of.dataset["l" + kind].split(" "), alike = cell !== of && cell.dataset["l" + kind].split(" ").some(function (one) { return letters.indexOf(one) >= 0; });
-    return (alike ? "≈ " : "") + (mine / other).toPrecision(3) + " ×";
+  // One cell's ratio to another: ≈ where they share a letter, ? where nothing was judged.
+  function ratio(kind, a, b) {
+    var my = a["l" + kind], of = b["l" + kind], by = a["r" + kind] / b["r" + kind];
+    return !by ? "–" : (my && a !== b && RegExp("\\b(" + of + ")\\b").test(my) ? "≈ " : "") + by.toPrecision(3) + (my ? " ×" : " × ?");
   }
   function compare() {
     var ref = page.get("ref"), select = document.getElementById("ref"), base = {};
     select.value = ref;
     if (select.value !== ref) { select.value = ""; ref = ""; }
-    each("#grid tbody tr", function (row) {
-      if (ref && row.dataset.s === ref) each.call(null, "#" + CSS.escape(row.id) + " [data-w]", function (cell) {
-        base[cell.dataset.w] = cell;
-      });
-    });
+    each("#stack-" + CSS.escape(ref) + " [data-w]", function (cell) { base[cell.dataset.w] = cell.dataset; });
     each("[data-g],[data-c]", function (leaf) {
-      var cell = cellOf(leaf), of = cell && base[cell.dataset.w];
-      leaf.textContent = !ref ? leaf.dataset.text : of ? ratio(leaf.dataset.g ? "g" : "c", cell, of) : "–";
+      var w = leaf.closest("[data-w]").dataset.w, cell = document.getElementById("cell-" + w + "-" + leaf.closest("[data-s]").dataset.s);
+      leaf.textContent = ref ? ratio(leaf.dataset.g ? "g" : "c", cell.dataset, base[w] || {}) : leaf.dataset.text;
     });
     document.documentElement.classList.toggle("ratios", !!ref);
-    document.getElementById("against").textContent = ref ? "Shown as ratios to " + select.selectedOptions[0].textContent + ": ≈ cannot be told from it, ? nobody judged." : "";
+    document.getElementById("against").textContent = ref ? "Ratios to " + select.selectedOptions[0].text + ": ≈ not told apart, ? unjudged." : "";
   }
   function switched() {
     var cpu = page.get("m") === "cpu";

@@ -321,7 +321,7 @@ def change_texts(row: HeldStack, quantity: Quantity) -> tuple[str, str]:
     ratio = row.difference.ratio
     if ratio is None:
         return NO_NUMBER, NO_NUMBER
-    told = ratio.turned() if quantity is Quantity.CPU else ratio
+    told = ratio.inverse() if quantity is Quantity.CPU else ratio
     return f"{signed_share(told.middle - 1)} %", f"{signed_share(told.low - 1)} … {signed_share(told.high - 1)} %"
 
 
