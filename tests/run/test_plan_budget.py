@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from builders.plans import compared, planned
-from fairground.model import Load
+from fairground.model import Load, Topology
 from fairground.run import plan, windows
 
 
@@ -51,3 +53,25 @@ def test_seconds_in_turns_are_as_many_as_a_budget_has_room_for() -> None:
     assert window_s == short_s < turns_s < windows.TURNS_S
     assert of(10) == (short_s, short_s)
     assert of(100, turns_s=2.0)[1] == of(3600, turns_s=2.0)[1] == 2.0
+
+
+def test_without_a_word_a_plan_has_four_blocks_in_the_time_of_one() -> None:
+    """Windows become shorter before turns do, and nobody who did not ask for controls gets them."""
+    one, four = planned(compared(2, 1)), planned(compared(2, 0, fits=True))
+    assert four.blocks == windows.BLOCKS and not any(slot.control for slot in four.slots)
+    assert plan.estimate_s(four) <= plan.estimate_s(one) + 0.001
+    ((window_s, turns_s),) = {(slot.cell.load.window_s, slot.turns_s) for slot in four.slots}
+    assert turns_s is not None and window_s < Load().window_s and window_s <= turns_s
+    said = planned(compared(2, 0, controls=True))
+    assert said.blocks == windows.BLOCKS and any(slot.control for slot in said.slots)
+    assert {slot.cell.load for slot in said.slots} == {Load()}
+
+
+def test_who_takes_no_turns_stays_warm() -> None:
+    """Of a stack by itself windows become shorter, and warm-ups stay: no turns would tell that it was cold."""
+    suite = compared(1, 0, fits=True)
+    alone = replace(suite, groups=(replace(suite.groups[0], topologies=(Topology(),)),))
+    ((window_s, least_s, most_s),) = {
+        (one.window_s, one.warmup_min_s, one.warmup_max_s) for one in (slot.cell.load for slot in planned(alone).slots)
+    }
+    assert window_s < Load().window_s and (least_s, most_s) == (Load().warmup_min_s, Load().warmup_max_s)

@@ -100,21 +100,41 @@ def test_void_trials_are_repeated_in_their_slot(lab: Any) -> None:
     assert here.run() == [(1, 1, 1), (1, 1, 2), (1, 2, 1), (1, 2, 2), (1, 2, 3), (1, 3, 1)]
 
 
-def test_a_round_is_measured_together(lab: Any) -> None:
-    """Slots of one round are measured at once; those that are void are tried again without the others."""
-    here = lab(1, verdicts=(Verdict.VALID, Verdict.VOID, Verdict.VOID, Verdict.VALID, Verdict.VOID, Verdict.VALID))
-    plan = replace(here.plan, slots=tuple(replace(slot, round=1) for slot in here.plan.slots))
-    assert here.run(plan) == [(1, 1, 1), (1, 2, 1), (1, 3, 1), (1, 2, 2), (1, 3, 2), (1, 3, 3)]
-    assert here.asked == [[1, 2, 3], [2, 3], [3]]
+def in_a_round(here: Lab) -> Plan:
+    """The plan with all of its slots in one round."""
+    return replace(here.plan, slots=tuple(replace(slot, round=1) for slot in here.plan.slots))
+
+
+def test_a_void_trial_is_repeated_with_its_round(lab: Any) -> None:
+    """All of the round take turns again, until each slot had a sound trial once: later voids of those that had take nothing away."""
+    valid, void = Verdict.VALID, Verdict.VOID
+    here = lab(1, verdicts=(valid, void, void, valid, valid, void, void, void, valid))
+    assert here.run(in_a_round(here)) == [(1, number, attempt) for attempt in (1, 2, 3) for number in (1, 2, 3)]
+    assert here.asked == [[1, 2, 3]] * 3
+    assert records.load_run(here.folder).finished and here.run(in_a_round(here)) == []
+
+
+def test_what_is_void_too_often_is_given_up(lab: Any) -> None:
+    """The round is measured three times at most, and what was sound then counts."""
+    here = lab(1, verdicts=(Verdict.VALID, Verdict.VOID, Verdict.VALID) * 3)
+    assert len(here.run(in_a_round(here))) == 9
+    run = records.load_run(here.folder)
+    assert run.finished and [one.goodput_per_s is None for one in run.trials] == [False, True] * 3
+
+
+def test_what_was_rejected_is_no_partner_again(lab: Any) -> None:
+    """Wrong answers have no number to be held against: the others are measured again without it."""
+    here = lab(1, verdicts=(Verdict.REJECTED, Verdict.VOID, Verdict.VALID))
+    here.run(in_a_round(here))
+    assert here.asked == [[1, 2, 3], [2, 3]]
 
 
 def test_what_is_done_before_a_round_is_done_once(lab: Any) -> None:
     """It is told the slots that will be measured, while none of them is; what is tried again has had it."""
     here, told = lab(2, verdicts=(Verdict.VALID, Verdict.VOID)), list[tuple[list[int], int]]()
-    plan = replace(here.plan, slots=tuple(replace(slot, round=1) for slot in here.plan.slots))
-    here.run(plan, before=lambda slots: told.append(([slot.number for slot in slots], len(here.asked))))
+    here.run(in_a_round(here), before=lambda slots: told.append(([slot.number for slot in slots], len(here.asked))))
     assert told == [([1, 2, 3], 0), ([4, 5, 6], 2)]
-    assert here.asked == [[1, 2, 3], [2], [4, 5, 6]]
+    assert here.asked == [[1, 2, 3], [1, 2, 3], [4, 5, 6]]
 
 
 def test_what_is_done_before_a_round_counts_against_the_budget(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,12 +147,12 @@ def test_what_is_done_before_a_round_counts_against_the_budget(lab: Any, monkeyp
 
 
 def test_a_round_that_was_cut_short_goes_on_with_the_rest(lab: Any) -> None:
-    """Its finished trials stay, and those that are missing are measured together."""
+    """Its finished trials stay, and those that are missing are measured in turns with them."""
     here = lab(1)
-    plan = replace(here.plan, slots=tuple(replace(slot, round=1) for slot in here.plan.slots))
+    plan = in_a_round(here)
     records.append_trial(here.folder, here.measure(plan.slots[1], 1, "kept"))
-    assert [number for _, number, _ in here.run(plan)] == [1, 3]
-    assert here.asked == [[1, 3]]
+    assert here.run(plan) == [(1, 1, 2), (1, 2, 2), (1, 3, 2)]
+    assert here.run(plan) == []
 
 
 @pytest.mark.parametrize(("cause", "paused"), [("steal", [10, 30]), ("foreign-cpu", [10, 30]), ("port", []), ("generator", [])])

@@ -207,8 +207,27 @@ def test_ratios_rest_on_turns_where_there_are_some() -> None:
     assert comparisons.value_of(unread, Quantity.CPU, in_turns=True) is None
 
 
+def test_an_attempt_of_a_round_is_a_round_of_its_own() -> None:
+    """Void in block 2, `b` was measured again beside `a` while the machine gave half: its ratio is that of both blocks."""
+
+    def measured(stack: str, block: int, rate: float, attempt: int = 1) -> Trial:
+        turns = (WindowTally(round(rate / 10), 0, 0.1, rate / 2),)
+        return replace(trial(stack, block, rate), round=block, attempt=attempt, turns=turns)
+
+    results = [
+        measured("a:plain", 1, 1000.0),
+        measured("b:plain", 1, 2000.0),
+        measured("a:plain", 2, 1000.0),
+        replace(measured("b:plain", 2, 100.0), verdict=Verdict.VOID),
+        measured("a:plain", 2, 500.0, 2),
+        measured("b:plain", 2, 1000.0, 2),
+    ]
+    found = Judge.of(Plan("t", 1, 2, (), {}, "c", "a:plain"), results, ()).field(results, Quantity.GOODPUT)
+    assert found is not None and [row.ratios for row in found.rows] == [pytest.approx((2.0, 2.0))]
+
+
 def test_turns_are_never_held_against_a_whole_window() -> None:
-    """In block 2 `b` was tried again by itself: it is held against others in whole windows, they in turns, and so is a control."""
+    """In block 2 `b` took no turns: it is held against others in whole windows, they in turns, and so is a control."""
     turns = (WindowTally(90, 0, 0.1, 4_500.0),)
     results = [
         replace(trial(stack, block, 1000.0), round=block, turns=() if (stack, block) == ("b:plain", 2) else turns)

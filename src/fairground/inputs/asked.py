@@ -18,13 +18,13 @@ DEFAULTS: Given = {one.name: one.default for one in options.OPTIONS}
 
 
 def suite(given: Given, title: str, stacks: Sequence[str], machine: Seats | None = None) -> Suite:
-    """A suite of these stacks, measured once under seed 1. It has a group for each version of PostgreSQL.
+    """A suite of these stacks under seed 1, which leaves its blocks to the plan. It has a group for each version of PostgreSQL.
 
     `machine`: its seats where they are apart.
     """
     workloads = tuple(given["workload"] or ("all",))
     group = SuiteGroup(tuple(stacks), workloads, loads(given), settings(given), topologies(given), given["contract"])
-    return on_versions(Suite("run", title, "", 1, 1, (seating.group(group, _wish(given), machine),)), given)
+    return on_versions(Suite("run", title, "", 0, 1, (seating.group(group, _wish(given), machine),)), given)
 
 
 def overridden(suite: Suite, given: Given) -> Suite:

@@ -205,7 +205,7 @@ PLACE = Option(
 )  # fmt: skip
 """The option that places roles beside the suite's settings, since the hosts belong to whoever measures."""
 SUITE = (
-    Option("blocks", "How often everything is measured (default: the suite's, or 1).", int | None, None, Of.SUITE, (),
+    Option("blocks", "How often everything is measured (default: the suite's, or 4).", int | None, None, Of.SUITE, (),
            if_given(numbers.repeats), "blocks"),
     Option("seed", "Seed of order and requests (default: the suite's, or 1).", int | None, None, Of.SUITE, key="seed"),
     Option("stream", "Seed of the requests alone, as a trial's page names it.", int | None, None, Of.SUITE),
@@ -215,8 +215,8 @@ SUITE = (
            parse=if_given(numbers.until)),
     Option("anchor", "The stack that the others are held against (default: the first documented one).", str | None, None,
            Of.SUITE, key="anchor"),
-    Option("controls", "Measure the anchor again, and slowed down (default: from 2 stacks, 3 blocks on).", bool | None, None,
-           Of.SUITE, key="controls"),
+    Option("controls", "Measure the anchor again, and slowed down (default: from 2 stacks and `--blocks 3` on).", bool | None,
+           None, Of.SUITE, key="controls"),
     Option("turns", "Seconds of load in turns of each stack and block (default: those of its window).", float | None, None,
            Of.SUITE, ("turns_s",), if_given(numbers.turns), "turns_s"),
 )  # fmt: skip

@@ -385,7 +385,7 @@ class PublishedTable:
 class Suite:
     """A parsed `suites/<id>.toml`: what to measure and how often, and what somebody published about it.
 
-    `blocks` is 0 where a budget alone says how often.
+    `blocks` is 0 where a budget alone says how often, or nobody does.
     """
 
     id: str
@@ -409,7 +409,7 @@ class Suite:
     anchor: str | None = None
     """The stack that the others are held against; None: the first."""
     controls: bool | None = None
-    """Whether the plan holds controls; None: when it compares (two stacks and three blocks)."""
+    """Whether the plan holds controls; None: when it compares (two stacks, and three blocks that somebody asked for)."""
     budget_s: float | None = None
     until: Until = Until.NARROW
     stream: int | None = None
@@ -417,4 +417,4 @@ class Suite:
     turns_s: float | None = None
     """Seconds of load in turns of each stack in each block; None: as long as its window, or as a budget has room for."""
     fits: bool = False
-    """Whether windows and warm-ups are as short as the budget asks for, so that enough blocks fit into it."""
+    """Whether windows and warm-ups may be shorter than asked for, so that enough blocks fit into the time."""

@@ -93,14 +93,16 @@ def build(
 
     `unavailable` is that of `of_suite`. A suite with a budget and no number of blocks (0) gets as many blocks as so many `hosts`
     could at most measure in it side by side, were all but its cheapest heat narrow. If it `fits`, its windows are as short as
-    lets BLOCKS of them fit on one host.
+    lets BLOCKS of them fit on one host. One with neither gets BLOCKS blocks, which together take as long as one whole block.
     """
-    if suite.blocks != 0 or suite.budget_s is None:
-        return _join(suite, parts, command, unavailable or {})
 
     def join(asked: Suite, some: Sequence[PlanPart]) -> Plan:
         return _join(asked, some, command, unavailable or {})
 
+    if suite.blocks != 0:
+        return join(suite, parts)
+    if suite.budget_s is None:
+        return join(*_in_blocks(suite, parts, join))
     of_one, fitted = replace(suite, blocks=1, controls=suite.controls is not False), parts
     if suite.fits:
         of_one, fitted = _fitted(of_one, parts, suite.budget_s / windows.BLOCKS, lambda *one: estimate_s(join(*one)))
@@ -108,16 +110,37 @@ def build(
     return join(replace(suite, blocks=blocks, turns_s=of_one.turns_s), fitted)
 
 
-def _fitted(
-    suite: Suite, parts: Sequence[PlanPart], block_s: float, cost_s: Callable[[Suite, Sequence[PlanPart]], float]
+def _in_blocks(
+    suite: Suite, parts: Sequence[PlanPart], join: Callable[[Suite, Sequence[PlanPart]], Plan]
 ) -> tuple[Suite, Sequence[PlanPart]]:
-    """Fit a suite of one block, so that the block costs no more than `block_s`.
+    """The suite in BLOCKS blocks, and its parts. If it `fits`, they take about as long as one block of what its loads ask for.
+
+    Nothing but turns tells who was not warm: where a stack takes none, windows become shorter, and warm-ups stay.
+    """
+    asked = replace(suite, blocks=windows.BLOCKS, controls=suite.controls or False)
+    if not suite.fits:
+        return asked, parts
+    whole = join(replace(asked, blocks=1), parts)
+    steps = len(windows.SHORTER_S) if all(slot.round for slot in whole.slots) else windows.WARM_STEPS
+    block_s = estimate_s(whole) / windows.BLOCKS
+    of_one, fitted = _fitted(replace(asked, blocks=1), parts, block_s, lambda *one: estimate_s(join(*one)), steps)
+    return replace(asked, turns_s=of_one.turns_s), fitted
+
+
+def _fitted(
+    suite: Suite,
+    parts: Sequence[PlanPart],
+    block_s: float,
+    cost_s: Callable[[Suite, Sequence[PlanPart]], float],
+    most_steps: int = len(windows.SHORTER_S),
+) -> tuple[Suite, Sequence[PlanPart]]:
+    """Fit a suite of one block, so that the block costs no more than `block_s`, in so many steps at most.
 
     Returns the suite with its seconds in turns, and the parts with their windows.
     Whole windows become shorter first. Where the shortest cost too much, turns take what is left, but no less than a window does.
     """
     steps = [parts]
-    for step in range(len(windows.SHORTER_S)):
+    for step in range(most_steps):
         steps.append([replace(part, loads=windows.shorter(part.loads, step, part.workloads)) for part in parts])
     longest_s = [max(load.window_s for part in some for load in part.loads) for some in steps]
     in_turns_s = [suite.turns_s or max(one_s, min(longest_s[0], windows.TURNS_S)) for one_s in longest_s]

@@ -27,8 +27,8 @@ def run(
 ) -> Iterator[Trial]:
     """Measure what is left of `plan` into the run folder and yield each trial once it is on disk.
 
-    `stacks` and `workloads` are by id, workloads rendered for the plan's scale. Slots of one round are measured together, and
-    those of them that are void are tried again as often as `records` says; all attempts are kept. Interrupt it wherever you like:
+    `stacks` and `workloads` are by id, workloads rendered for the plan's scale. Slots of one round are measured together. Where
+    one is void all are measured again, as often as `records` says; all attempts are kept. Interrupt it wherever you like:
     what was yielded is done, and calling it again on the same folder goes on with the rest. `before` is called for each round,
     and its time counts against a budget. A plan with a budget measures in each block the heats that `stopping` still finds open,
     and ends after the whole block that it says; the folder then holds why.
@@ -76,22 +76,32 @@ def _measure(
     bench: measure.Bench,
     before: Before,
 ) -> Iterator[Trial]:
-    """Measure what is left of one block."""
+    """Measure what is left of one block.
+
+    A slot that has no sound trial is tried again within its round: all others that can have one take turns with it, so that its
+    ratios rest on the same seconds as theirs.
+    """
     done, tried = records.done_slots(known), _attempts(known.everything)
-    for together in _rounds([slot for slot in slots if slot.number not in done]):
-        left = [(slot, tried.get(slot.number, 0) + 1) for slot in together]
+    lost = {one.number for one in known.everything if one.verdict is Verdict.REJECTED}
+    for together in _rounds(slots):
+        left = [slot for slot in together if slot.number not in done]
+        if not left:
+            continue
         here = bench.on(together[0].cell.settings.postgres_version)
-        before(together)
+        before(left)
+        number = max(tried.get(slot.number, 0) for slot in together)
         while left:
-            attempts = [_attempt(slot, number, stacks[slot.cell.stack], folder) for slot, number in left]
+            number += 1
+            attempts = [_attempt(slot, number, stacks[slot.cell.stack], folder) for slot in together if slot.number not in lost]
             found = measure.together(here, attempts, workloads[together[0].cell.workload])
             for one in found:
                 records.append_trial(folder, one)
             yield from found
+            lost |= {one.number for one in found if one.verdict is Verdict.REJECTED}
             void = {one.number: one for one in found if one.verdict is Verdict.VOID}
-            left = [(slot, number + 1) for slot, number in left if slot.number in void and number < records.ATTEMPTS]
+            left = [slot for slot in left if slot.number in void and number < records.ATTEMPTS]
             if left:
-                _pause(bench, *left[0], seconds=max(map(retry.pause_s, void.values())))
+                _pause(bench, left[0], number + 1, seconds=max(retry.pause_s(void[slot.number]) for slot in left))
 
 
 def _rounds(slots: Sequence[PlanSlot]) -> Iterator[list[PlanSlot]]:

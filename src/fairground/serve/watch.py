@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fairground import records
-from fairground.model import LabError, Plan, Trial
+from fairground.model import LabError, Plan, Trial, Verdict
 from fairground.model.record import RecordKind
 from fairground.run import plan
 
@@ -64,7 +64,9 @@ class RunWatch:
         self._at += len(whole)
         for line in whole.splitlines():
             trial = records.trial_of(line)
-            self._trials[trial.number] = trial
+            before = self._trials.get(trial.number)
+            if trial.verdict is not Verdict.VOID or before is None or before.verdict is Verdict.VOID:
+                self._trials[trial.number] = trial
             self._spent_s.append(trial.duration_s)
 
     def _cells(self) -> dict[str, dict[str, Any]]:

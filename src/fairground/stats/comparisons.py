@@ -36,8 +36,8 @@ Arm = tuple[str, Control | None]
 class Measured:
     """One quantity of one field: in turns, and in whole windows. Turns give less, so one is never held against the other.
 
-    A control and its anchor are held against each other in turns, or in whole windows where one has too few, as one that was
-    tried again by itself. Of stacks `alike` says which windows all are held against each other in.
+    A control and its anchor are held against each other in turns, or in whole windows where one has too few.
+    Of stacks `alike` says which windows all are held against each other in.
     """
 
     turns: Fit[Arm]
@@ -191,11 +191,11 @@ def value_of(trial: Trial, quantity: Quantity, in_turns: bool = False) -> float 
 def layout(trials: Iterable[Trial], quantity: Quantity, *, in_turns: bool) -> Fit[Arm]:
     """The two-way layout of one field's values: what its stacks gave, apart from what the machine did to all of a round.
 
-    They are of the trials that took turns, or of whole windows.
+    They are of the trials that took turns, or of whole windows. Each attempt of a round is one of its own.
     """
     values = [(trial, value_of(trial, quantity, in_turns)) for trial in trials if trial.turns or not in_turns]
     return Fit(
-        FitPoint((trial.cell.stack, trial.control), trial.block, trial.round, math.log(value))
+        FitPoint((trial.cell.stack, trial.control), trial.block, (trial.round, trial.round and trial.attempt), math.log(value))
         for trial, value in values
         if value is not None
     )

@@ -38,11 +38,11 @@ NOTHING = 1e-9
 
 @dataclass(frozen=True)
 class FitPoint(Generic[Name]):
-    """One value: its logarithm, whose it is, and what it shares with others. A block has one round or several."""
+    """One value: its logarithm, whose it is, and what it shares with others. A block has one round or several, by any name."""
 
     name: Name
     block: int
-    round: int
+    round: Hashable
     log: float
 
 
@@ -262,7 +262,7 @@ def _solve(points: Sequence[FitPoint[Name]], places: Mapping[Name, int], noise: 
 
 def _joined(points: list[FitPoint[Name]]) -> list[FitPoint[Name]]:
     """The values that count: of rounds with several stacks, and all of a stack that has no such round."""
-    stacks: dict[tuple[int, int], set[Name]] = {}
+    stacks: dict[tuple[int, Hashable], set[Name]] = {}
     for point in points:
         stacks.setdefault((point.block, point.round), set()).add(point.name)
     shared = {point.name for point in points if len(stacks[point.block, point.round]) > 1}
@@ -271,7 +271,7 @@ def _joined(points: list[FitPoint[Name]]) -> list[FitPoint[Name]]:
 
 def _parts(points: Sequence[FitPoint[Name]]) -> Mapping[object, int]:
     """Stack → the number of the part of the layout that it is in; parts share no round."""
-    rounds: dict[tuple[int, int], list[Name]] = {}
+    rounds: dict[tuple[int, Hashable], list[Name]] = {}
     for point in points:
         rounds.setdefault((point.block, point.round), []).append(point.name)
     part: dict[object, int] = {name: place for place, name in enumerate(dict.fromkeys(point.name for point in points))}

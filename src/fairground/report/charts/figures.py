@@ -161,8 +161,8 @@ def _panel_row(
 
 
 def _window(row: BoardRow, block: int) -> str | tuple[tuple[int, int], ...]:
-    """(second, good answers) of the last attempt of a block, or the word for why there are none."""
-    tried = [trial for trial in row.trials if trial.block == block]
+    """(second, good answers) of the last sound attempt of a block, or the word for why there are none."""
+    tried = sorted((trial for trial in row.trials if trial.block == block), key=lambda one: one.verdict is not Verdict.VOID)
     if not tried or tried[-1].result is None or not tried[-1].result.seconds:
         return "not measured"
     if tried[-1].verdict in (Verdict.VOID, Verdict.REJECTED):
