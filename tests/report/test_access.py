@@ -23,8 +23,6 @@ OPTIONS = {
     "rules": {"target-size": {"enabled": True}},  # off unless it is asked for
     "resultTypes": ["violations"],
 }
-UNFOLD = "document.querySelectorAll('details:not(.card), details.card:nth-of-type(-n+4)').forEach(one => { one.open = true })"
-"""Everything but most of the trials, which all look the same."""
 MOST_STOPS = 40
 
 
@@ -59,17 +57,15 @@ def violations(browser: Browser) -> list[str]:
 def test_no_violation(browser: Browser, written: dict[str, Path], kind: str, dark: bool) -> None:
     """With everything unfolded. All kinds have the dark colours of one style sheet: those of the largest page are tried by night."""
     browser.open(written[kind].as_uri(), dark=dark)
-    browser.evaluate(UNFOLD)
-    browser.come_near()
+    browser.unfold()
     assert violations(browser) == []
 
 
-@pytest.mark.parametrize("kind", ["run", "trial", "capacity", "overview", "live"])
+@pytest.mark.parametrize("kind", ["run", "evidence", "trial", "capacity", "overview", "live"])
 def test_no_violation_on_a_phone(browser: Browser, written: dict[str, Path], kind: str) -> None:
     """Where tables scroll and targets are closer."""
     browser.open(written[kind].as_uri(), width_px=390, height_px=844)
-    browser.evaluate(UNFOLD)
-    browser.come_near()
+    browser.unfold()
     assert violations(browser) == []
 
 
