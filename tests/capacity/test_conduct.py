@@ -9,7 +9,7 @@ import socket
 import pytest
 
 from builders.service import served
-from fairground.capacity.service import behaviour, drive
+from fairground.capacity.service import behaviour, drive, question
 from fairground.capacity.service.request import Asked
 from fairground.capacity.service.values import Conduct
 from fairground.host import RoleMeter, listener
@@ -37,7 +37,7 @@ def test_what_is_right_is_learned_from_the_answers() -> None:
     """Same bodies are compared, of any size and content; not those that differ, or cannot be read; braces stand for themselves."""
 
     def rule(body: bytes | None, coding: str | None = None) -> object:
-        known = drive.workload(asked(1), Conduct(200, None, body, 0, True, (), coding)).first
+        known = question.workload(asked(1), Conduct(200, None, body, 0, True, (), coding)).first
         assert known.expect.check_one_in == 1
         return known.expect.body
 
@@ -49,7 +49,7 @@ def test_what_is_right_is_learned_from_the_answers() -> None:
     assert rule(b"packed", "gzip") == exact(b"packed", "gzip")
     assert rule(b"packed", "br") == exact(b"packed", "br")
     assert rule(None) is None and rule(b"packed", "compress") is None
-    known = drive.workload(asked(1, "POST", b'{"a":1}'), Conduct(201, None, None, 0, True, ())).first
+    known = question.workload(asked(1, "POST", b'{"a":1}'), Conduct(201, None, None, 0, True, ())).first
     assert (known.path, known.body, known.expect.status) == ("/x?a={{1}", '{{"a":1}', 201)
     assert ("host", "127.0.0.1:1") in known.headers
 

@@ -23,7 +23,7 @@ def told(load: str = "10 connections", **outcomes: object) -> LoadTally:
 
 def only(*tallies: LoadTally, id: str = "failures") -> Finding | None:
     """The finding of this id on these loads; None where there is none."""
-    return next((one for one in failures.findings(tallies, compared=True) if one.id == id), None)
+    return next((one for one in failures.findings(tallies) if one.id == id), None)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_what_failed_is_named(outcomes: dict[str, object], severity: Severity, s
 
 def test_nothing_failed() -> None:
     """Good answers alone are no finding, nor is what the generator never sent."""
-    assert failures.findings([told(ok=10), told(CURVE, ok=10, unsent=5)], compared=True) == ()
+    assert failures.findings([told(ok=10), told(CURVE, ok=10, unsent=5)]) == ()
 
 
 def test_beyond_its_limit_a_service_may_refuse() -> None:

@@ -54,7 +54,14 @@ def test_builds_say_how_many_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     def work(sink: follow.Sink) -> follow.Generator[follow.Event]:
         sink(Building("one", "make", 2, 5))
         sink(Building("two", "make"))
+        sink(Building("three", "make", 1, 2, 20.0, 200.0))
+        sink(Building("four", "make", 1, 1, 20.0, 20.0))
         yield from ()
 
     assert list(follow.follow(work)) == []
-    assert lines == ["building 2/5 one: make", "building two: make"]
+    assert lines == [
+        "building 2/5 one: make",
+        "building two: make",
+        "building 1/2 three (about 20 s, all that are left 3 min): make",
+        "building four (about 20 s): make",
+    ]

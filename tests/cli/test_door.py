@@ -164,7 +164,35 @@ def test_a_second_first_use_waits_for_the_first(checkout: Path) -> None:
         said = {one.stderr.readline() for one in doors if one.stderr is not None}
     finally:
         (home / "go").touch()
-    assert said == {"first use: installing the lab into .venv …\n", "another ./fairground sets the lab up: waiting for it …\n"}
+    assert said == {
+        "first use: installing the lab into .venv, about 20 s …\n",
+        "another ./fairground sets the lab up: waiting for it …\n",
+    }
     assert [one.communicate(timeout=60)[0] for one in doors] == ["-m fairground list\n"] * 2
     assert [one.returncode for one in doors] == [0, 0]
     assert (home / "made").read_text() == "made\n"
+
+
+@pytest.mark.parametrize(
+    ("there", "command"),
+    [
+        (None, 'curl --proto =https --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --profile minimal && . "$HOME/.cargo/env"'),
+        ("bin/rustup", "rustup default stable"),
+        ("home/.cargo/bin/cargo", '. "$HOME/.cargo/env"'),
+    ],
+)
+def test_where_rust_is_missing_one_command_brings_it(checkout: Path, there: str | None, command: str) -> None:
+    """It is that of what is here already: an installation beside PATH, a rustup without a toolchain, or nothing."""
+    (checkout / "engine" / "target" / "release" / "fairload").unlink()
+    tools = checkout.parent / "bin"
+    tools.mkdir()
+    for name in ("sh", "uname", "cksum", "sed", "find", "flock", "readlink"):
+        (tools / name).symlink_to(str(shutil.which(name)))
+    if there is not None:
+        (checkout.parent / there).parent.mkdir(parents=True, exist_ok=True)
+        program(checkout.parent / there, "")
+    env = {"PATH": str(tools), "HOME": str(checkout.parent / "home")}
+    done = subprocess.run([str(checkout / "fairground"), "list"], env=env, capture_output=True, text=True)
+    assert done.returncode == 3 and done.stderr.endswith(
+        f"error: cargo is missing, and the load engine is written in Rust\n\nhint: {command}\n"
+    )

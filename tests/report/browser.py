@@ -20,8 +20,6 @@ FLAGS = (
 EVENTS = ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded", "Network.requestWillBeSent")
 """What is kept of what a page does."""
 PATIENCE_MS = 60_000
-LAID_OUT = """[...document.querySelectorAll("body *")].filter(one => getComputedStyle(one).contentVisibility === "auto")
- .forEach(one => { one.style.contentVisibility = "visible" })"""
 
 
 def chromium() -> str | None:
@@ -87,9 +85,9 @@ class Browser:
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
-    def come_near(self) -> None:
-        """Everything is laid out that waits until somebody scrolls to it. Before, its text is not told, nor its size."""
-        self.evaluate(LAID_OUT)
+    def unfold(self) -> None:
+        """Open every fold. Text in a closed one is not told, nor its size."""
+        self.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
 
     def press(self, key: str) -> None:
         """A key, as a person presses it."""

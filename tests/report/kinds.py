@@ -18,7 +18,9 @@ from report import fixture, subjects
 FACTS, FOOT, HOME = ("2026-09-30 14:12 UTC", "Example CPU @ 2.60 GHz", "2 cores"), "Fairground 0.1.0", "../index.html"
 NAMES = (
     "run",
+    "evidence",
     "controls",
+    "evidence of controls",
     "trial",
     "rejected",
     "overview",
@@ -38,7 +40,9 @@ def written(folder: Path) -> dict[str, Path]:
     run, controlled = fixture.two_blocks(), fixture.controlled(3)
     made = {
         "run": ("run/report.html", page.html(run)),
+        "evidence": ("run/details.html", page.details(run)),
         "controls": ("controls/report.html", page.html(controlled)),
+        "evidence of controls": ("controls/details.html", page.details(controlled)),
         "in the site": (f"{run.id}/report.html", page.html(run, home=HOME)),
         "capacity": (
             "capacity/capacity.html",

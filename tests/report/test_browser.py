@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fairground.model.record import RecordKind
-from fairground.report.run import page
+from fairground.report.run import evidence, page
 from fairground.report.site import history, site
 from fairground.report.site.site import RecordLine
 from fairground.report.trial import trial_page
@@ -23,7 +23,8 @@ pytestmark = [
 ]
 
 A4_INSIDE_MARGINS_PX = (688, 1017)
-MOST_PAGES = 6
+MOST_PAGES = 4
+MOST_HEIGHT_PX = 6_000
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +32,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     run = fixture.two_blocks()
     file: Path = tmp_path_factory.mktemp("page") / "report.html"
     file.write_text(page.html(run), encoding="utf-8")
+    (file.parent / evidence.PAGE).write_text(page.details(run), encoding="utf-8")
     (file.parent / "trials").mkdir()
     for place, text in trial_page.pages(run):
         (file.parent / place).write_text(text, encoding="utf-8")
@@ -42,11 +44,19 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The page of a run with controls."""
     file: Path = tmp_path_factory.mktemp("compared") / "report.html"
     file.write_text(page.html(fixture.six_blocks()), encoding="utf-8")
+    (file.parent / evidence.PAGE).write_text(page.details(fixture.six_blocks()), encoding="utf-8")
     return file.as_uri()
 
 
-def test_page_is_silent_and_asks_nothing_of_the_network(browser: Browser, address: str) -> None:
+def beside(address: str) -> str:
+    """The address of the evidence of the run whose first page this is."""
+    return address.replace("report.html", evidence.PAGE)
+
+
+@pytest.mark.parametrize("name", ["report.html", evidence.PAGE])
+def test_page_is_silent_and_asks_nothing_of_the_network(browser: Browser, address: str, name: str) -> None:
     """No console message, no exception, no request but the file itself, and the script runs under its policy."""
+    address = address.replace("report.html", name)
     browser.open(address)
     assert browser.evaluate("document.documentElement.classList.contains('js')") is True
     assert browser.named("Runtime.exceptionThrown") == []
@@ -59,36 +69,56 @@ def test_page_is_silent_and_asks_nothing_of_the_network(browser: Browser, addres
 def test_page_is_readable_with_scripts_off(browser: Browser, address: str) -> None:
     """Verdicts, tables and charts are there and visible; controls that need a script are not."""
     browser.open(address, scripts=False)
-    browser.come_near()
     assert "alder:inline and birch:pool cannot be told apart and give the most, " in browser.evaluate(
         "document.getElementById('verdict').innerText"
     )
-    assert "6,743" in browser.evaluate("document.getElementById('audit').innerText")
-    assert browser.evaluate("document.querySelector('#latency figure .px880 svg').getBoundingClientRect().height") > 200
     assert browser.evaluate("document.querySelectorAll('#grid tbody td a').length") == 17
     assert browser.evaluate("[...document.querySelectorAll('#pick, #share, #theme')].map(e => e.offsetHeight)") == [0, 0, 0]
     assert browser.evaluate("document.querySelector('#overview .switch').offsetHeight > 0") is True
+    browser.open(beside(address), scripts=False)
+    assert "6,743" in browser.evaluate("document.getElementById('audit').innerText")
+    assert browser.evaluate("document.querySelector('#latency figure .px880 svg').getBoundingClientRect().height") > 200
 
 
-@pytest.mark.parametrize("anchor", ["", "#trials"])
-def test_phone_never_scrolls_sideways(browser: Browser, address: str, anchor: str) -> None:
+def test_a_demos_page_is_three_screens(browser: Browser, tmp_path: Path) -> None:
+    """Five stacks on six workloads in four blocks; whatever is unfolded is the reader's wish."""
+    file = tmp_path / "report.html"
+    file.write_text(page.html(fixture.big_run(stacks=5, workloads=6, blocks=4)), encoding="utf-8")
+    browser.open(file.as_uri())
+    assert 1_000 < browser.evaluate("document.documentElement.scrollHeight") <= MOST_HEIGHT_PX
+    assert browser.evaluate("document.querySelectorAll('#verdict figure.rates').length") == 6
+
+
+def test_a_cell_of_the_grid_leads_to_its_row(browser: Browser, address: str) -> None:
+    """One click unfolds the table with its percentiles, CPU and trials, with scripts and without."""
+    for scripts in (True, False):
+        browser.open(f"{address}#row-cell-tx-birch-pool", scripts=scripts)
+        assert browser.evaluate("document.getElementById('board-tx').open") is True
+        assert browser.evaluate("document.getElementById('row-cell-tx-birch-pool').getBoundingClientRect().height") > 10
+
+
+@pytest.mark.parametrize("name", ["report.html", evidence.PAGE])
+def test_phone_never_scrolls_sideways(browser: Browser, address: str, name: str) -> None:
     """At 360 px the page is no wider than the screen with every fold open; the wide charts give way to the narrow."""
-    browser.open(address + anchor, width_px=360, height_px=740)
-    browser.evaluate("document.querySelectorAll('details').forEach(item => { item.open = true })")
+    browser.open(address.replace("report.html", name), width_px=360, height_px=740)
+    browser.unfold()
     assert browser.evaluate("document.documentElement.scrollWidth") == 360
     beyond = "e => !e.closest('.scroll') && e.getBoundingClientRect().right > 361"
     outside = f"[...document.querySelectorAll('body *')].filter({beyond}).map(e => e.tagName + '.' + e.className)"
     assert browser.evaluate(outside) == []
-    assert browser.evaluate("getComputedStyle(document.querySelector('.px880')).display") == "none"
-    assert browser.evaluate("getComputedStyle(document.querySelector('figure .px360')).display") == "block"
+    if name == evidence.PAGE:
+        assert browser.evaluate("getComputedStyle(document.querySelector('.px880')).display") == "none"
+        assert browser.evaluate("getComputedStyle(document.querySelector('figure .px360')).display") == "block"
 
 
-@pytest.mark.parametrize("anchor", ["#compared", "#controls"])
-def test_phone_reads_differences_and_controls(browser: Browser, compared: str, anchor: str) -> None:
+def test_phone_reads_differences_and_controls(browser: Browser, compared: str) -> None:
     """The claim box stands above everything else, and at 360 px tables scroll in their own boxes."""
-    browser.open(compared + anchor, width_px=360, height_px=740)
+    browser.open(f"{beside(compared)}#controls", width_px=360, height_px=740)
+    assert browser.evaluate("document.querySelector('#controls svg.forest').getBoundingClientRect().width") > 100
     assert browser.evaluate("document.documentElement.scrollWidth") == 360
-    assert browser.evaluate("document.querySelector('#compared svg.forest').getBoundingClientRect().width") > 100
+    browser.open(f"{compared}#compared-tx", width_px=360, height_px=740)
+    assert browser.evaluate("document.documentElement.scrollWidth") == 360
+    assert browser.evaluate("document.querySelector('#compared-tx svg.forest').getBoundingClientRect().width") > 100
     above = "document.getElementById('claim').offsetTop < document.getElementById('verdict').offsetTop"
     assert browser.evaluate(above) is True
 
@@ -107,7 +137,7 @@ def test_a_trials_page_stands_by_itself(browser: Browser, address: str, width_px
 
 def test_first_column_stays_when_a_table_scrolls(browser: Browser, address: str) -> None:
     """On a phone the stack's name stays in sight while its numbers scroll under it."""
-    browser.open(address, width_px=360, height_px=740)
+    browser.open(f"{address}#board-tx", width_px=360, height_px=740)
     left = "document.querySelector('#t-tx tbody th').getBoundingClientRect().left"
     before = browser.evaluate(left)
     browser.evaluate("document.querySelector('#t-tx').parentElement.scrollLeft = 200")
@@ -120,6 +150,7 @@ def test_dark_follows_the_system_and_the_address(browser: Browser, address: str)
     """Paper and chart lines change with the system's scheme, and the address overrules it."""
     paper = "getComputedStyle(document.body).backgroundColor"
     line = "getComputedStyle(document.querySelector('#cpu svg.marks [fill=\"#4477aa\"]')).fill"
+    address = beside(address)
     browser.open(address)
     assert (browser.evaluate(paper), browser.evaluate(line)) == ("rgb(255, 255, 255)", "rgb(68, 119, 170)")
     browser.open(address, dark=True)
@@ -143,13 +174,13 @@ def test_paper_has_the_grid_on_page_one_and_the_folds_open(browser: Browser, add
     browser.open(address, width_px=width, height_px=height, media="print", dark=True, scripts=scripts)
     assert browser.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert browser.evaluate("document.getElementById('overview').getBoundingClientRect().bottom") < height
-    assert browser.evaluate("document.querySelector('#disclosure details dl').getBoundingClientRect().height") > 20
+    assert browser.evaluate("document.querySelector('#t-tx tbody tr').getBoundingClientRect().height") > 8
     printed = base64.b64decode(browser.call("Page.printToPDF", preferCSSPageSize=True)["data"])
     assert printed.startswith(b"%PDF-")
 
 
-def test_paper_of_a_demos_size_is_six_pages(browser: Browser, tmp_path: Path) -> None:
-    """Five stacks on seven workloads in two blocks."""
+def test_paper_of_a_demos_size_is_four_pages(browser: Browser, tmp_path: Path) -> None:
+    """Five stacks on seven workloads in two blocks, with what is folded but for what repeats it."""
     file = tmp_path / "report.html"
     file.write_text(page.html(fixture.big_run(stacks=5, workloads=7, blocks=2)), encoding="utf-8")
     browser.open(file.as_uri(), media="print")
@@ -164,22 +195,22 @@ def pages_of_paper(browser: Browser) -> int:
     return len(re.findall(rb"/Type\s*/Page\b", printed))
 
 
-def test_paper_is_six_pages_with_what_matters(browser: Browser, address: str) -> None:
-    """Headline, grid, pictures, tables and how it was measured are printed; what is clicked, and what repeats them, is not."""
+def test_paper_has_what_matters(browser: Browser, address: str) -> None:
+    """Headline, grid, pictures, tables and the command are printed; what is clicked, and what repeats them, is not."""
     browser.open(address, media="print")
     shown = "{}.every(name => [...document.querySelectorAll(name)].some(one => one.getBoundingClientRect().height > 8))"
     assert browser.evaluate(
-        shown.format(["h1", "#grid tbody tr", "#verdict .rates li", "#t-tx tbody tr", "#disclosure dl", "#command"])
+        shown.format(["h1", "#grid tbody tr", "#verdict .rates li", "#t-tx tbody tr", "#doubts li", "#command"])
     )
-    hidden = ["nav", "button", "#pick", "#compared", "#latency", "#trials", "#share"]
+    hidden = ["nav", "button", "#pick", "#reading", "#compared-tx", "#share"]
     assert browser.evaluate(f"{hidden}.every(name => document.querySelector(name).getBoundingClientRect().height === 0)")
     assert 2 <= pages_of_paper(browser) <= MOST_PAGES
 
 
-def test_search_hides_rows_and_cards(browser: Browser, address: str) -> None:
+def test_search_hides_rows(browser: Browser, address: str) -> None:
     """A word in the address or the box leaves the rows that have it."""
     browser.open(f"{address}#q=birch")
-    browser.come_near()
+    browser.unfold()
     rows = "[...document.querySelectorAll('#t-tx tbody tr')].filter(row => row.offsetHeight).map(row => row.cells[0].innerText)"
     assert browser.evaluate(rows) == ["birch:pool"]
     assert browser.evaluate("document.getElementById('found').innerText") == "3 of 17 rows"
@@ -187,21 +218,14 @@ def test_search_hides_rows_and_cards(browser: Browser, address: str) -> None:
 
 def test_sorting_keeps_what_has_no_number_last(browser: Browser, address: str) -> None:
     """Sorted up and down by goodput, rejected and void stacks stay at the end."""
-    browser.open(address)
-    browser.come_near()
+    browser.open(f"{address}#board-transfer")
     names = "[...document.querySelectorAll('#t-transfer tbody tr')].map(row => row.cells[0].innerText)"
     press = "document.querySelector('#t-transfer thead').rows[0].cells[1].click()"
     browser.evaluate(press)
     assert browser.evaluate(names) == ["alder:inline", "birch:pool", "elm:async", "fir:raw", "cedar:plain", "dogwood:orm"]
     browser.evaluate(press)
     assert browser.evaluate(names) == ["fir:raw", "elm:async", "birch:pool", "alder:inline", "cedar:plain", "dogwood:orm"]
-    assert browser.evaluate("location.hash") == "#sort=t-transfer.1.up"
-
-
-def test_link_to_a_trial_opens_its_card(browser: Browser, address: str) -> None:
-    """The evidence behind a table's link is unfolded when one arrives."""
-    browser.open(f"{address}#trial-14-1")
-    assert browser.evaluate("document.getElementById('trial-14-1').open") is True
+    assert browser.evaluate("location.hash").endswith("sort=t-transfer.1.up")
 
 
 @pytest.mark.parametrize(("width_px", "height_px"), [(1280, 800), (390, 844)])
@@ -230,6 +254,7 @@ def test_three_stacks_that_are_picked_are_in_the_link(browser: Browser, address:
     link = browser.evaluate("location.href")
     browser.open("about:blank")
     browser.open(link)
+    browser.unfold()
     assert browser.evaluate(PICKED) == picked
     for where in ("#t-tx tbody tr", "#rates-tx li"):
         names = f"[...document.querySelectorAll('{where}')].filter(one => one.offsetHeight).map(one => one.dataset.find.split(' ')[0])"
@@ -330,15 +355,15 @@ CUT = """((scope, font) => {
 def test_no_label_of_a_chart_is_cut(browser: Browser, address: str, width_px: int) -> None:
     """Whatever font there is, all of a label is seen, in a chart's wide and in its narrow form."""
     for font in FONTS:
-        browser.open(address, width_px=width_px)
+        browser.open(beside(address), width_px=width_px)
         assert browser.evaluate(f"{CUT}('figure svg.marks text', {font!r})") == [], font
 
 
 def test_no_label_of_a_saved_picture_is_cut(browser: Browser, address: str, tmp_path: Path) -> None:
     """A picture as a file holds its labels in the font that the page shows them in, and one that is cut would be found."""
-    browser.open(address)
+    browser.open(beside(address))
     browser.evaluate("URL.createObjectURL = blob => { blob.text().then(text => { window.taken = text }); return '#' }")
-    browser.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
+    browser.unfold()
     saved = browser.evaluate("""(async () => {
       const found = [];
       for (const button of document.querySelectorAll("[data-save=svg]")) {

@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-from builders.pages import section, section_html, text_of
+from builders.pages import section, text_of
 from fairground.report.boards import boards
 from fairground.report.charts import forest
 from fairground.report.run import page
@@ -27,6 +27,12 @@ def markup() -> str:
     return page.html(fixture.six_blocks())
 
 
+@cache
+def evidence() -> str:
+    """The second page of the same run."""
+    return page.details(fixture.six_blocks())
+
+
 def said(run: fixture.Run) -> tuple[str, str, str]:
     """The claim box of a run."""
     return headline(run, boards(run), Controls.of(run))
@@ -35,7 +41,7 @@ def said(run: fixture.Run) -> tuple[str, str, str]:
 def test_differences_and_controls_are_the_golden_ones() -> None:
     """Everything that the page says about differences in a run with controls that was ended by its budget."""
     head = text_of(markup().split('<div class="claim"')[1].split("<nav")[0])
-    golden.check("compared.txt", f"{head}\n{section(markup(), 'compared')}\n{section(markup(), 'controls')}")
+    golden.check("compared.txt", f"{head}\n{section(markup(), 'verdict')}\n{section(evidence(), 'controls')}")
 
 
 def test_the_claim_box_says_what_was_found_why_and_how_far_to_believe_it() -> None:
@@ -71,8 +77,8 @@ def test_one_block_claims_no_difference() -> None:
     assert found.startswith("Differences between stacks cannot be judged")
     assert belief.startswith("The run holds no controls")
     one = page.html(fixture.one_block())
-    assert "There is one block: differences between stacks cannot be judged, and no ranks are shown." in section(one, "compared")
-    assert "<table" not in section_html(one, "compared")
+    assert "There is one block: differences between stacks cannot be judged, and no ranks are shown." in section(one, "verdict")
+    assert 'class="compared"' not in one
 
 
 def test_a_failed_a_a_pair_takes_the_comparisons_back() -> None:
@@ -87,33 +93,33 @@ def test_a_failed_a_a_pair_takes_the_comparisons_back() -> None:
     text = text_of(shown)
     assert not re.search(r"[▲▼]|\d % (less|more) than|cannot be told apart and give", text)
     assert text.count("Withdrawn: the A/A pair of alder:inline was told apart") == 3
-    assert "that is more than chance and more than would be equivalent" in section(shown, "controls")
+    assert "that is more than chance and more than would be equivalent" in section(page.details(run), "controls")
 
 
 def test_a_slowdown_that_is_not_detected_is_said() -> None:
     """A control that was slowed, and shows nothing of it, says what the run could have missed."""
     run = fixture.controlled(slowed=1.0)
     assert "a planted slowdown of 10 % was not detected on ping, tx and transfer" in said(run)[2]
-    assert "not detected" in section(page.html(run), "controls")
+    assert "not detected" in section(page.details(run), "controls")
 
 
 def test_controls_stand_in_no_table_of_results() -> None:
     """The anchor has one row and six trials in each table of results; the page has its controls in their own section."""
     row = re.search(r'(?s)id="t-tx".*?>alder:<wbr>inline</a></th>(.*?)</tr>', markup())
     assert row is not None and "✓ valid 6" in " ".join(text_of(row[1]).split())
-    assert section(markup(), "controls").count(" again, ") == 18
-    assert "again" not in section(markup(), "results")
+    assert section(evidence(), "controls").count(" again, ") == 18
+    assert "again" not in " ".join(re.findall(r"(?s)<tr data-row.*?</tr>", markup()))
 
 
 def test_every_cell_has_its_verdict_and_its_limit() -> None:
-    """Each row of a result names its verdict, and what limited it or that nothing does; both lead to a trial's card."""
-    rows = re.findall(r"(?s)<tr data-row.*?</tr>", section_html(markup(), "results"))
+    """Each row of a result names its verdict, and what limited it or that nothing does; both lead to a trial's page."""
+    rows = re.findall(r"(?s)<tr data-row.*?</tr>", markup())
     assert len(rows) == 17
     for row in rows:
         text = " ".join(text_of(row).split())
         assert re.search(r"✓ valid|! warned|✗ rejected|○ void", text), text
         assert re.search(r"app-cpu|db-cpu|db-lock|none named|— [✗○]", text), text
-        assert 'href="#trial-' in row
+        assert 'href="trials/' in row
 
 
 def test_stacks_that_cannot_be_told_apart_share_a_letter() -> None:

@@ -124,14 +124,14 @@ def test_the_page_has_the_section_where_the_run_holds_transfers() -> None:
     limits = tuple(
         Limit(name, "pgbench", rate, "25 clients") for name, rate in (("transfer", 700.0), ("transfer-ordered", 9000.0))
     )
-    shown = section(page.html(replace(found, limits=limits)), "lock-order")
+    shown = section(page.details(replace(found, limits=limits)), "lock-order")
     assert "pgbench alone does 700 such transactions a second crossing and 9,000 in order" in shown
     assert "no server and no language is in that difference" in shown
     near = tuple(replace(limit, rate_per_s=9000.0) for limit in limits)
     assert "may meet few deadlocks" in (crossing.pgbench_words(replace(found, limits=near)) or "")
     assert "6.00 ×" in shown and "as long as it takes" in shown
     none = replace(found, trials=tuple(one for one in found.trials if one.cell.workload != CROSSING))
-    assert '<section id="lock-order">' not in page.html(none)
+    assert '<section id="lock-order">' not in page.details(none)
 
 
 def test_markdown_has_the_same_numbers_as_the_page() -> None:

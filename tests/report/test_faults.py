@@ -86,10 +86,11 @@ def test_a_crash_has_a_column_of_what_was_lost() -> None:
 def test_the_page_has_a_table_of_faults_where_there_are_some() -> None:
     """The section, its link and the Markdown's lines are there with a fault, and not without."""
     broken, plain = run(recovered(4), recovered(5)), fixture.run()
-    text = page.html(broken)
+    text = page.details(broken)
+    assert 'href="details.html#faults"' in page.html(broken) and "details.html#faults" not in page.html(plain)
     assert 'id="t-faults"' in text and 'href="#faults"' in text and "database-restart@3s" in text
     assert "#### What faults did" in page.markdown(broken)
-    assert "t-faults" not in page.html(plain) and "What faults did" not in page.markdown(plain)
+    assert "t-faults" not in page.details(plain) and "What faults did" not in page.markdown(plain)
 
 
 def test_a_trials_page_says_it_in_a_line() -> None:

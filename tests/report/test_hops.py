@@ -103,10 +103,10 @@ def test_cell_without_a_number_says_why() -> None:
 def test_page_and_comment_show_hops() -> None:
     """The page has a section with its link, the comment a line for each pair; a run of one topology has neither."""
     with_hop, plain = run(2, Topology("nginx")), run(2)
-    html, text = page.html(with_hop), page.markdown(with_hop)
+    html, text = page.details(with_hop), page.markdown(with_hop)
     assert '<section id="hops">' in html and '<a href="#hops">' in html and "0.800 ×" in html
     assert "#### What a hop costs" in text and "fewer good answers" in text
-    assert 'id="hops"' not in page.html(plain) and "What a hop costs" not in page.markdown(plain)
+    assert 'id="hops"' not in page.details(plain) and "What a hop costs" not in page.markdown(plain)
 
 
 def test_resources_are_disclosed() -> None:
@@ -127,6 +127,5 @@ def test_resources_are_disclosed() -> None:
     found = replace(
         found, trials=(replace(trial, cell=cell, roles={**trial.roles, "server": server}),), plan=replace(found.plan, slots=slots)
     )
-    html = page.html(found)
-    assert "1.5 CPUs · 1,000 MB · database on core 1 · after index.sql · work_mem = 8MB" in html
-    assert "cpus: cgroup2 quota of 1.5" in html
+    assert "1.5 CPUs · 1,000 MB · database on core 1 · after index.sql · work_mem = 8MB" in page.html(found)
+    assert "cpus: cgroup2 quota of 1.5" in page.details(found)

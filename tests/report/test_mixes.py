@@ -63,7 +63,7 @@ def test_what_is_void_or_rejected_has_no_numbers() -> None:
 def test_everybody_is_told_of_the_requests() -> None:
     """Page, Markdown, terminal and the trial's page name them; what a request is called is text there, and no markup."""
     run = mixed()
-    html, text = page.html(run), page.markdown(run)
+    html, text = page.details(run), page.markdown(run)
     assert "Requests of tx. CPU is that of the whole mix." in html and "&lt;add&gt;" in html and "<add>" not in html
     assert "| stack | request | good answers/s |" in text and "| alder:inline | page |" in text
     sink = io.StringIO()

@@ -18,6 +18,7 @@ from fairground.report.boards import boards
 from fairground.report.charts import dots
 from fairground.report.run import page
 from fairground.report.text import words
+from fairground.report.trial import trial_page
 from fairground.stats.differences import DifferenceWord
 from fairground.stats.modes import StartModes
 from report import fixture, golden
@@ -34,6 +35,12 @@ def bare(blocks: int) -> str:
 
 
 @cache
+def evidence(blocks: int) -> str:
+    """The second page of a small run."""
+    return page.details(fixture.two_blocks() if blocks == 2 else fixture.one_block())
+
+
+@cache
 def largest() -> tuple[Run, str]:
     """80 stacks on 9 workloads in 6 blocks, and its page with its charts drawn. It has the links of a site, so it is the larger one."""
     run = fixture.big_run()
@@ -41,8 +48,13 @@ def largest() -> tuple[Run, str]:
 
 
 def test_text_of_the_page_is_the_golden_one() -> None:
-    """Everything that the page says about a run of one block."""
+    """Everything that the first page says about a run of one block."""
     golden.check("page.txt", text_of(bare(1)))
+
+
+def test_text_of_the_evidence_is_the_golden_one() -> None:
+    """Everything that the second page says about a run of one block."""
+    golden.check("details.txt", text_of(evidence(1)))
 
 
 def test_markdown_is_the_golden_one() -> None:
@@ -89,7 +101,9 @@ def test_two_modes_of_a_stack_are_said_with_their_shares() -> None:
 
 def test_a_rejected_or_void_stack_shows_its_reason_and_no_number() -> None:
     """Its row holds a dash and the sentence of the check; its line in the CSV has no goodput and no latency."""
-    assert not re.search(r"trial-14-1.*?(p99|µs per good answer).*?trial-15-1", section_html(bare(2), "trials"), re.S)
+    assert re.search(
+        r">cedar:plain</dt><dd>[^/]*/0014.html\">14</a> <span[^>]*>✗ rejected</span>", section_html(evidence(2), "trials")
+    )
     row = re.search(r"(?s)>cedar:<wbr>plain</a></th>(.*?)</tr>", bare(2).split('id="t-transfer"')[1])
     assert row is not None
     said = "— ✗ rejected 3 of 6,746 acknowledged transfers are not in the database 2 rejected 14 32"
@@ -112,13 +126,13 @@ def test_unknown_is_a_dash_and_an_empty_cell_but_never_zero() -> None:
     lines = list(csv.DictReader(io.StringIO(page.summary_csv(fixture.two_blocks()))))
     elm = [line for line in lines if line["stack"] == "elm:async"]
     assert {(line["timeout"], line["cpu_server_us_per_answer"], line["commits"]) for line in elm} == {("", "", "")}
-    outcomes = section(bare(2), "outcomes").split("elm:async")[1]
+    outcomes = section(evidence(2), "outcomes").split("elm:async")[1]
     assert outcomes.split("\n")[1:5] == ["174,954", "–", "0", "–"]
 
 
 def test_audit_shows_acknowledged_and_found_of_every_trial() -> None:
     """For each audited trial of tx and transfer the counts stand side by side, and the broken lines are marked."""
-    shown = section(bare(2), "audit")
+    shown = section(evidence(2), "audit")
     for trial in fixture.two_blocks().trials:
         for line in trial.audit:
             assert line.found is None or words.count(line.found) in shown
@@ -131,15 +145,17 @@ def test_a_statement_that_fails_is_a_line_that_does_not_hold() -> None:
     run = fixture.one_block()
     failed = AuditLine("ledger", "the rows can be read", None, 0, 0)
     trials = tuple(replace(trial, audit=(failed,)) if trial.number == 6 else trial for trial in run.trials)
-    shown = section(page.html(replace(run, trials=trials)), "audit")
+    shown = section(page.details(replace(run, trials=trials)), "audit")
     assert "the rows can be read alder:inline 6 (block 1)" in shown.replace("\n", " ")
     assert shown.split("the rows can be read")[1].split("✗ does not hold")[0].count("holds") == 0
 
 
 def test_text_from_outside_cannot_become_markup() -> None:
     """Standard error with a script and terminal escapes is shown as text, without the escapes."""
-    markup = bare(2)
-    assert "<script>alert" not in markup
+    run = fixture.two_blocks()
+    pages = dict(trial_page.pages(run))
+    markup = next(pages[words.trial_page(one)] for one in run.trials if one.verdict is Verdict.REJECTED)
+    assert not any("<script>alert" in one for one in (bare(2), evidence(2), *pages.values()))
     assert "&lt;script&gt;alert(" in markup
     assert "\x1b" not in markup and "\x07" not in markup
     assert "panic: <script>alert('stderr')</script> & \"quoted\" in handler" in text_of(markup)
@@ -151,7 +167,7 @@ def test_hostile_names_are_escaped_in_page_and_markdown() -> None:
     bad = "<img src=x onerror=alert(1)>|x"
     trials = tuple(replace(trial, diagnosis=bad) if trial.diagnosis else trial for trial in run.trials)
     hostile = replace(run, trials=trials, plan=replace(run.plan, title=bad, skipped={bad: bad}))
-    assert "<img" not in page.html(hostile)
+    assert "<img" not in page.html(hostile) + page.details(hostile)
     table = [line for line in page.markdown(hostile).splitlines() if line.startswith("| alder")]
     assert all(len(re.findall(r"(?<!\\)\|", line)) == 10 and "<img" not in line for line in table)
 
@@ -196,14 +212,16 @@ def test_markdown_keeps_under_the_limit_of_a_comment() -> None:
 
 @pytest.mark.nightly
 def test_largest_page_keeps_its_budget_and_says_what_it_leaves_out() -> None:
-    """80 stacks × 9 workloads × 6 blocks: at most 2 MB and 2,000 table rows, with every stack in its table."""
+    """80 stacks × 9 workloads × 6 blocks: pages of at most 2 MB and 2,000 table rows, with every stack and every trial."""
     run, markup = largest()
     assert len(markup.encode()) <= PAGE_LIMIT_BYTES
     assert markup.count("<tr") <= 2_000
-    results = markup.split('<section id="results">')[1].split("</section>")[0]
-    assert results.count("<tr data-row") == 720
-    said = text_of(markup)
-    assert "40 of 4,320 trials have a card here" in said
+    assert markup.count("<tr data-row") == 720
+    details = page.details(run)
+    assert len(details.encode()) <= PAGE_LIMIT_BYTES
+    assert details.count("<tr") <= 2_000
+    said = text_of(details)
+    assert set(re.findall(r'href="(trials/[^"]+)"', details)) == {words.trial_page(one) for one in run.everything}
     assert said.count("56 more stacks would crowd the chart") == 9  # 72 with numbers, 16 drawn, on nine boards
     assert {str(trial.verdict) for trial in run.trials} == {str(Verdict.VALID), str(Verdict.VOID), str(Verdict.REJECTED)}
 
@@ -229,7 +247,7 @@ def test_a_stack_alone_is_beside_no_other() -> None:
 
 @pytest.mark.nightly
 def test_a_site_of_the_largest_run_loads_its_details() -> None:
-    """In a site the page of 80 × 9 × 6 links each trial that has a card to a page of its own there."""
+    """The page of 80 × 9 × 6 links trials to pages of their own."""
     run, markup = largest()
     linked = set(re.findall(r'href="(trials/[^"]+)"', markup))
     assert linked and linked <= {words.trial_page(one) for one in run.everything}

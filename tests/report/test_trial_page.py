@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from dataclasses import replace
 from functools import cache
 
+import pytest
+
 from builders.pages import text_of
 from fairground.model import Control, Run, Trial, Verdict
 from fairground.report.charts.palette import LIGHT
-from fairground.report.run import page
+from fairground.report.run import evidence, page
 from fairground.report.text import words
 from fairground.report.trial import sketch, trial_page
 from report import fixture, golden
@@ -32,19 +35,37 @@ def test_text_of_a_trials_page_is_the_golden_one() -> None:
     golden.check("trial.txt", text_of(pages()[words.trial_page(trial)]))
 
 
-def test_every_trial_has_a_page_and_every_link_leads_to_one() -> None:
-    """Results, repeated attempts and controls have pages of their own; the report, which travels alone, links nothing but itself."""
+def test_every_trial_has_a_page() -> None:
+    """Results, repeated attempts and controls have pages of their own."""
     run = fixture.six_blocks()
     assert len(pages()) == len(run.trials) + len(run.controls) == len({words.trial_page(one) for one in run.everything})
     repeated = [words.trial_page(one) for one in run.trials if one.attempt == 2]
     assert len(repeated) == 1 and repeated[0].endswith("-2.html") and repeated[0] in pages()
-    report = page.html(run)
-    links, anchors = set(re.findall(r'href="([^"]*)"', report)), set(re.findall(r'\bid="([^"]*)"', report))
-    assert {link for link in links if not link.startswith(("#", "data:", "https://"))} == set()
-    assert {link[1:] for link in links if link.startswith("#")} <= anchors
-    for place, markup in pages().items():
-        onward = re.findall(r'href="\.\./([^"#]*)', markup)
-        assert set(onward) <= {*pages(), "report.html"}, place
+
+
+@pytest.mark.parametrize("home", [None, "../index.html"])
+def test_every_link_of_a_run_leads_to_a_place(home: str | None) -> None:
+    """Pages of a folder, which may stand in a site, link one another, and each anchor that is named is there once."""
+    run = fixture.six_blocks()
+    there = {"report.html": page.html(run, home=home), evidence.PAGE: page.details(run, home), **pages()}
+    ids = {place: re.findall(r'\bid="([^"]*)"', markup) for place, markup in there.items()}
+    for place, markup in there.items():
+        assert len(ids[place]) == len(set(ids[place])), place
+        for link in set(re.findall(r'href="([^"]*)"', markup)) - {"data:,", home}:
+            file, _, anchor = link.partition("#")
+            if not file.startswith("https://"):
+                to = posixpath.normpath(posixpath.join(posixpath.dirname(place), file)) if file else place
+                assert to in there and (not anchor or anchor in ids[to]), (place, link)
+
+
+def test_everything_is_one_click_from_the_first_page() -> None:
+    """Each section of the evidence has a link there, and so has the trial that stands for each cell; all trials are two clicks away."""
+    run = fixture.six_blocks()
+    first, second = page.html(run), page.details(run)
+    sections = {name for name in re.findall(r'<section id="([^"]*)"', second) if name != "contents"}
+    assert len(sections) > 8
+    assert sections == set(re.findall(r'href="details.html#([^"]*)"', first)) == set(re.findall(r'<a href="#([\w-]+)">', second))
+    assert set(re.findall(r'href="(trials/[^"]*)"', second)) == set(pages())
 
 
 def test_pages_are_small_and_ask_nothing_of_the_network() -> None:

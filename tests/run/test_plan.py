@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.plans import compared, planned, server, stacks, workload, workloads
+from builders.trials import trial
 from fairground.model import (
     CellSettings,
     Control,
@@ -24,6 +25,7 @@ from fairground.model import (
     Suite,
     SuiteGroup,
     Topology,
+    Verdict,
     WorkloadEvent,
 )
 from fairground.run import plan, rounds, windows
@@ -209,9 +211,10 @@ def test_nothing_to_measure_is_an_error() -> None:
 
 
 def test_no_blocks_is_an_error() -> None:
-    """A plan of no blocks is refused."""
-    with pytest.raises(LabError, match="a plan of 0 blocks measures nothing"):
-        made(1, 1, 0)
+    """A plan of fewer blocks than none is refused; 0 says that nobody asked for a number."""
+    with pytest.raises(LabError, match="a plan of -1 blocks measures nothing"):
+        made(1, 1, -1)
+    assert made(1, 1, 0).blocks == windows.BLOCKS
 
 
 def test_every_cell_carries_what_it_is_measured_under() -> None:
@@ -410,3 +413,14 @@ def test_a_server_of_one_port_has_no_copy_beside_it(anchor: str) -> None:
     alone = anchor == "s0:v1"
     assert {slot.control for slot in built.slots} == ({None} if alone else {None, *Control})
     assert [name for name, why in built.skipped.items() if "port 8080" in why] == (["controls of s0:v1"] if alone else [])
+
+
+def test_a_page_is_worth_its_time_after_few_blocks() -> None:
+    """After the last sound trial of blocks 1, 2 and 4, never after the plan's last block, and never with a budget."""
+    built = planned(compared(2, 4))
+    trials = [replace(trial(slot.cell.stack, slot.block, 1.0), number=slot.number) for slot in built.slots]
+    worth = [one for one in trials if plan.is_worth_a_page(built, one)]
+    assert [one.block for one in worth] == [1, 2] and not any(worth[0].number < one.number for one in trials if one.block == 1)
+    assert not any(plan.is_worth_a_page(replace(built, budget_s=60.0), one) for one in trials)
+    void = replace(worth[0], verdict=Verdict.VOID)
+    assert not plan.is_worth_a_page(built, void) and plan.is_worth_a_page(built, replace(void, attempt=3))

@@ -18,10 +18,12 @@ from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.model import LabError, Load, secret
 from fairground.model.record import ComparisonAsked, TryAsked
+from fairground.model.request_mix import RequestMix
 from fairground.report import fail_on
 from fairground.report.compared import comparison_of
 
 BUDGET, CONNECTIONS = "1m", 100
+ANEW = "begin anew: ./fairground try URL --against URL_B"
 OPTIONS = (
     Option("against", "Take turns with the same request to this URL: whether it differs, and by how much.", str | None, None,
            metavar="URL"),
@@ -35,7 +37,7 @@ OPTIONS = (
 
 
 def require_together(given: Given, curve: Sequence[Option]) -> None:
-    """LabError for an option of `--against` without it, or one that says nothing beside it, as those of a load `curve`."""
+    """LabError for an option that needs `--against`, or says nothing beside it, as those of a load `curve`."""
     if given["against"] is None:
         for option in OPTIONS[1:]:
             if given[option.name] is not None:
@@ -49,8 +51,8 @@ def require_together(given: Given, curve: Sequence[Option]) -> None:
             raise LabError(f"`{option.spelling}` is of the load curve, which `--against` does not make", "leave it out")
 
 
-def compare(given: Given, places: Places, a: TryAsked) -> None:
-    """Hold the service B against A, show what that found, and exit as `compare` does."""
+def compare(given: Given, places: Places, a: TryAsked, mix: RequestMix | None) -> None:
+    """Hold the service B against A, show what that found, and exit as `compare` does. `mix`: what both are asked, if several."""
     rule = None if given["fail_on"] is None else fail_on.parse(given["fail_on"])
     command = None if given["against_command"] is None else tuple(shlex.split(given["against_command"]))
     b = replace(a, url=_url_of(given["against"], a), command=command)
@@ -65,13 +67,15 @@ def compare(given: Given, places: Places, a: TryAsked) -> None:
         threads=min(a.threads, connections),
     )
     asked = against.comparison_asked(a, b, load, budget_s)
-    measure(Inputs(places, typed.command()), asked, given, rule)
+    measure(Inputs(places, typed.command()), asked, given, rule, mix)
 
 
-def measure(inputs: Inputs, asked: ComparisonAsked, given: Given, rule: fail_on.Rule | None) -> None:
+def measure(
+    inputs: Inputs, asked: ComparisonAsked, given: Given, rule: fail_on.Rule | None, mix: RequestMix | None = None
+) -> None:
     """Carry a comparison of services out, or go on with one, under lines of progress."""
     assert asked.services is not None
-    a, b = (address.request(one, inputs.places.environ) for one in asked.services)
+    a, b = (address.request(one, inputs.places.environ, mix) for one in asked.services)
     voice = Voice(given["quiet"], again="compare --resume RUN", tell=compared.tell)
     record = finish(lambda sink: against.compare_services(inputs, asked, (a, b), sink), voice)
     pages.write(record)
@@ -83,11 +87,13 @@ def measure(inputs: Inputs, asked: ComparisonAsked, given: Given, rule: fail_on.
 def restore(asked: ComparisonAsked) -> ComparisonAsked:
     """Take from a record what it goes on with. LabError where it held a secret, which was not kept."""
     assert asked.services is not None
+    if asked.services[0].requests is not None:
+        raise LabError(f"the requests of {asked.services[0].requests} were not kept", ANEW)
     nothing = TryAsked("", "GET", (), None, "", 1, 1, True, False, None)
     try:
         a, b = (address.restore(one, nothing) for one in asked.services)
     except LabError as error:
-        raise LabError(error.message, "begin anew: ./fairground try URL --against URL_B") from None
+        raise LabError(error.message, ANEW) from None
     return replace(asked, services=(a, b))
 
 

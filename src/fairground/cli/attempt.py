@@ -21,7 +21,7 @@ from fairground.cli import against, say, typed
 from fairground.cli.arguments import takes
 from fairground.cli.follow import Voice, finish, record_to_resume
 from fairground.cli.options import BAD_ANSWER
-from fairground.inputs import files, numbers, options
+from fairground.inputs import files, numbers, options, request_files
 from fairground.inputs.options import Given, Option
 from fairground.lab import pages, service, setup
 from fairground.lab.events import UnitDone
@@ -30,6 +30,7 @@ from fairground.lab.preparation import Inputs
 from fairground.model import CellSettings, LabError, Load, secret
 from fairground.model.known import KNOWN
 from fairground.model.record import Record, RecordKind, TryAsked
+from fairground.model.request_mix import RequestMix
 from fairground.report import capacity, visit
 from fairground.report.text.words import number, plural
 
@@ -42,6 +43,7 @@ OPTIONS = (
     Option("body", "The request's body; @FILE reads it from a file.", str | None, None),
     Option("header", "A header of the request, or @FILE with one a line; repeatable.", list[str] | None, None, short="-H",
            metavar="NAME: VALUE"),
+    Option("requests", "Several requests in place of one: TOML, commands of curl, or a HAR.", Path | None, None, metavar="FILE"),
     Option("slo", "What each rate of the load curve is held against.", str, objective.DEFAULT),
     Option("seconds", "Seconds of each measurement: 3 closed loops and 7 rates.", int, 2, spelled="--window"),
     Option("timeout_ms", "Longest wait for an answer.", int, 5_000),
@@ -76,19 +78,21 @@ def run(given: Given, confirmations: int = 0) -> None:
     places = Places.of(os.environ, None, given["results"])
     against.require_together(given, [option for option in OPTIONS if option.name in ("slo", "seconds")])
     if given["against"] is not None:
-        against.compare(given, places, _asked(given))
+        asked, mix = _with_requests(given, _asked(given))
+        against.compare(given, places, asked, mix)
         return
     if given["resume"] is not None:
         record = record_to_resume(places.results, given["resume"], RecordKind.TRY)
         inputs = Inputs(places, record.head.command, record=record)
-        asked = address.restore(record.head.asked, _asked_again(given, record.head.asked))
+        asked, mix = _same_requests(given, address.restore(record.head.asked, _asked_again(given, record.head.asked)))
     else:
-        inputs, asked = Inputs(places, typed.command()), replace(_asked(given), confirmations=confirmations)
+        asked, mix = _with_requests(given, replace(_asked(given), confirmations=confirmations))
+        inputs = Inputs(places, typed.command())
     _warn(asked.command)
 
     def attempt(asked: TryAsked) -> Record[Any, Any]:
-        request = address.request(asked, places.environ)
-        if asked.load and asked.method.upper() not in SAFE and not given["quiet"]:
+        request = address.request(asked, places.environ, mix)
+        if asked.load and not _is_safe(asked.method) and not given["quiet"]:
             say.note(_writes(asked))
         voice = Voice(given["quiet"], again="try --resume RUN", tell=_tell)
         return finish(lambda sink: service.attempt(inputs, asked, request, sink), voice)
@@ -120,9 +124,41 @@ def _writes(asked: TryAsked) -> str:
 
 def _written(found: Visit) -> str | None:
     """Say after such a load how many requests it had and how many were acknowledged; None where it writes nothing."""
-    if found.method in SAFE or not found.acknowledged:
+    if _is_safe(found.method) or not found.acknowledged:
         return None
     return f"{found.method}: {found.acknowledged:,} requests under load were acknowledged, those of the warm-up among them"
+
+
+def _is_safe(methods: str) -> bool:
+    """True if no request of these methods writes."""
+    return all(method in SAFE for method in methods.upper().split(", "))
+
+
+def _with_requests(given: Given, asked: TryAsked) -> tuple[TryAsked, RequestMix | None]:
+    """Add the file of requests to what is tried, where one is given. LabError for what says nothing beside one."""
+    if given["requests"] is None:
+        return asked, None
+    for option in OPTIONS:
+        if option.name in ("method", "body", "expect_status", "follow") and given[option.name] != option.default:
+            raise LabError(f"`{option.spelling}` is of one request, and `--requests` gives several", "write it into the file")
+    mix = request_files.read_requests(given["requests"], asked.url)
+    KNOWN.remember(*(one for text in mix.headers for one in secret.secrets_of([text])))
+    methods = ", ".join(dict.fromkeys(one.method for one in mix.requests))
+    return replace(asked, method=methods, requests=f"{mix.title} (sha256 {mix.digest[:12]})"), mix
+
+
+def _same_requests(given: Given, kept: TryAsked) -> tuple[TryAsked, RequestMix | None]:
+    """Take the requests that a record goes on with from their file. LabError where that is missing, or another one."""
+    if kept.requests is None:
+        if given["requests"] is not None:
+            raise LabError("`--requests` cannot be combined with `--resume` of a try of one request", "leave it out")
+        return kept, None
+    if given["requests"] is None:
+        raise LabError(f"the requests of {kept.requests} were not kept", "give them again: --requests FILE")
+    asked, mix = _with_requests(given, kept)
+    if asked.requests != kept.requests:
+        raise LabError(f"`--requests {given['requests']}` holds others than the record's {kept.requests}", "give that file")
+    return asked, mix
 
 
 def _warn(command: Sequence[str] | None) -> None:
@@ -244,6 +280,7 @@ def _say(page: Path, found: Visit, as_json: bool) -> None:
     if as_json:
         say.document({**visit.rows(found), "folder": str(page.parent)})
         return
-    for line in (*visit.lines(found), *visit.sentences(found), *capacity.text_curve(found.curve), *found.notes):
+    told = *visit.lines(found), *visit.sentences(found), *visit.request_lines(found)
+    for line in (*told, *capacity.text_curve(found.curve), *found.notes):
         say.line(line)
     say.line(f"page  {page}")

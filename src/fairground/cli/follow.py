@@ -162,8 +162,8 @@ class _Shown:
                 self._note(f"not here: {event.what}, {event.why}")
             case Building():
                 place = f" {event.place}/{event.servers}" if event.servers > 1 else ""
-                self._note(f"building{place} {event.server}: {event.command}")
-                self._go_on(f"building{place} {event.server}")
+                self._note(f"building{place} {event.server}{_about(event)}: {event.command}")
+                self._go_on(f"building{place} {event.server}", event.left_s)
             case Built():
                 if event.seconds > LONG_BUILD_S:
                     self._note(f"built in {duration(event.seconds)}")
@@ -244,10 +244,10 @@ class _Shown:
         if not self._voice.quiet:
             say.note(foreign.line(text))
 
-    def _go_on(self, what: str) -> None:
+    def _go_on(self, what: str, left_s: float | None = None) -> None:
         """Say at the foot of the terminal what goes on, unless the screen of a run says it."""
         if self._screen is None:
-            self._clock.shows(foreign.line(what))
+            self._clock.shows(foreign.line(what), left_s, about=True)
 
     def close(self) -> None:
         """End what is live."""
@@ -273,6 +273,14 @@ class _Shown:
 
 def _line(event: str, **values: Any) -> None:
     print(json.dumps({"schema": SCHEMA_VERSION, "event": event, **values}), flush=True)
+
+
+def _about(event: Building) -> str:
+    """` (about 20 s, all that are left 3 min)`, as far as it is known."""
+    if event.about_s is None:
+        return ""
+    more = event.left_s is not None and event.left_s > event.about_s
+    return f" (about {duration(event.about_s)}" + (f", all that are left {duration(event.left_s or 0.0)})" if more else ")")
 
 
 def _near(path: Path) -> Path:

@@ -28,6 +28,8 @@ Files = Mapping[str, tuple[bool, bytes]]
 
 DIGEST_CHARACTERS = 16
 """So much of a digest is shown: enough to tell two copies apart."""
+PLACE_CHARACTERS = 10
+"""So much of a digest tells two folders of a server apart."""
 BUILD_TIMEOUT_S = 1800.0
 ERROR_LINE = re.compile(r"(?i)(?<![\w-])(?:error|fatal)(?:\[\w+\])?(?::| \w)")
 """A line of a build's output that names an error, such as `error[E0425]: …` or `npm error code …`."""
@@ -128,9 +130,10 @@ def build(keeper: Keeper, server: Server, cache: Path, say: Callable[[str], None
     receipt = _receipt(keeper, server)
     if not receipt:
         return Unavailable(server, f"it was built, but `{' '.join(server.version)}` does not print its versions", f"see {log}")
+    seconds = time.monotonic() - began
     with storing(stamp):
-        stamp.write_text(json.dumps({"content": digest, "receipt": receipt, "folder": str(server.folder)}))
-    return BuiltServer(server, digest, receipt, time.monotonic() - began)
+        stamp.write_text(json.dumps({"content": digest, "receipt": receipt, "folder": str(server.folder), "seconds": seconds}))
+    return BuiltServer(server, digest, receipt, seconds)
 
 
 def _touch(folder: Path) -> None:
@@ -243,7 +246,7 @@ def _ignored(path: Path, patterns: list[str]) -> bool:
 
 def _stamp(server: Server, cache: Path) -> Path:
     """One stamp for each folder, so that two checkouts do not take each other's builds for their own."""
-    place = hashlib.sha256(str(server.folder.resolve()).encode()).hexdigest()[:10]
+    place = hashlib.sha256(str(server.folder.resolve()).encode()).hexdigest()[:PLACE_CHARACTERS]
     return cache / "builds" / f"{server.id}-{place}.json"
 
 

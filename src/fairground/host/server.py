@@ -134,9 +134,9 @@ def exposure_of(host: str, port: int, pids: Collection[int] = ()) -> Finding | N
 
 
 def short_queue(port: int, wanted: int | None, pids: Iterable[int]) -> Finding | None:
-    """A warning when a listen queue of these processes at `port` has less room than `wanted`, or than the kernel lets it have.
+    """A warning when a listen queue of these processes at `port` has less room than `wanted`; None: any room will do.
 
-    `wanted` None: any room will do.
+    More than the kernel lets a queue have is wanted of nobody.
     """
     if wanted is None:
         return None

@@ -140,7 +140,7 @@ def read_workload(path: Path, contract: Contract) -> Workload:
         contract.qualify(path.stem), file.title, file.why.strip(), tuple(one for one, _ in asked), audit.fill(contract.statement),
         file.limit, file.limited_by_locks, file.errors_expected, contract,
         None if file.twin is None else contract.qualify(file.twin), file.fixed_rows, file.pipeline,
-        events.check_events(source, file.events), _tables(source, asked, contract),
+        events.check_events(source, file.events), tables_of(source, asked, contract),
     )  # fmt: skip
 
 
@@ -225,7 +225,7 @@ def _check_texts(
         require_names(source, location, text, known)
 
 
-def _tables(source: Source, asked: Sequence[tuple[LoadRequest, RequestPlaces]], contract: Contract) -> dict[str, DataTable]:
+def tables_of(source: Source, asked: Sequence[tuple[LoadRequest, RequestPlaces]], contract: Contract) -> dict[str, DataTable]:
     """The tables that the requests draw from, each before those that ask the server for each of its rows."""
     keepers = {one.name: one for one, _ in asked if one.keep}
     found: dict[str, DataTable] = {}

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fairground.capacity.service import behaviour, drive
+from fairground.capacity.service import question
 from fairground.capacity.service.request import Asked
 from fairground.capacity.service.values import Conduct
 from fairground.host import Child
@@ -36,8 +36,9 @@ def comparison_asked(a: TryAsked, b: TryAsked, load: Load, budget_s: float, marg
     one, other = (secret.redact(side.url) for side in (a, b))
     other += " (B)" if one == other else ""
     pairs = stopping.pairs_within(budget_s, load)
+    what = a.requests or f"{a.method.upper()} {secret.redact(_target(a))}"
     asked = ComparisonAsked(
-        one, other, one, other, None, f"{a.method.upper()} {secret.redact(_target(a))}", load, CellSettings(), 1,
+        one, other, one, other, None, what, load, CellSettings(), 1,
         budget_s, WIDTH, pairs, margin, compare.TURN_S,
     )  # fmt: skip
     return replace(asked, services=(a, b))
@@ -128,12 +129,14 @@ class _Service:
             if isinstance(there, Finding):
                 return there
             request = there
+        several = question.ask_before(request)
         if self.conduct is None:
-            self.conduct = behaviour.examine(request)
+            self.conduct = question.examine(request, several)
             if not self.conduct.good:
                 status = self.conduct.status
                 hint = f"give what it asks for, such as -H 'Authorization: …'; if {status} is good: --expect-status {status}"
                 raise LabError(f"`{self.label}` answers with status {status}: there is nothing to compare", hint)
-        workload, (process, _) = drive.workload(request, self.conduct), service.process_of(child, request)
+        workload = several or question.workload(request, self.conduct)
+        process, _ = service.process_of(child, request)
         cell = Cell(self.label, workload.id, Topology(), effort.load, CellSettings())
         return ServiceArm(self.label, cell, workload, 1000 * number, request.host, request.port, process, request.tls)

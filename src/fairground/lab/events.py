@@ -23,12 +23,17 @@ class Said:
 
 @dataclass(frozen=True)
 class Building:
-    """A server is built, number `place` of `servers`: the command that runs now."""
+    """A server is built, number `place` of `servers`: the command that runs now.
+
+    `about_s`: about so long the server takes; `left_s`: it and those after it. None: unknown.
+    """
 
     server: str
     command: str
     place: int = 1
     servers: int = 1
+    about_s: float | None = None
+    left_s: float | None = None
 
 
 @dataclass(frozen=True)

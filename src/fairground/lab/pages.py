@@ -12,14 +12,14 @@ from fairground.model import LabError, Run
 from fairground.model.record import Record, RecordKind
 from fairground.records import journal
 from fairground.report.rendering import RENDERERS, render
-from fairground.report.run import page, why
+from fairground.report.run import evidence, page, why
 from fairground.report.trial import trial_page
 
 RUN_PAGE = records.SHAPES[RecordKind.RUN].page
 
 
 def report(folder: Path) -> Reported:
-    """Write summary.csv, report.html and a page for each trial of a run, finished or not."""
+    """Write summary.csv, report.html, details.html and a page for each trial of a run, finished or not."""
     found = records.load_run(folder)
     journal.replace(folder / "summary.csv", page.summary_csv(found).encode(), journal.SHARED)
     path = folder / RUN_PAGE
@@ -32,8 +32,9 @@ def report(folder: Path) -> Reported:
 
 
 def pages_of(found: Run, home: str | None = None) -> Iterator[tuple[str, str]]:
-    """Render (place in the folder, text) of a run's page and of its trials'. `home`: where the list of records is, in a site."""
+    """Render (place in the folder, text) of a run's pages and of its trials'. `home`: where the list of records is, in a site."""
     yield RUN_PAGE, page.html(found, _tried(found), home)
+    yield evidence.PAGE, page.details(found, home)
     yield from trial_page.pages(found)
 
 

@@ -199,5 +199,8 @@ def _measure(
     yield from map(Said, ceilings.measure(testbed.bench, known, by_id))
     yield Began(frozen, known.everything)
     again = ceilings.Again(testbed.bench, folder, by_id)
-    yield from map(TrialDone, runner.run(frozen, folder, {one.id: one for one in stacks}, by_id, testbed.bench, before=again))
+    for trial in runner.run(frozen, folder, {one.id: one for one in stacks}, by_id, testbed.bench, before=again):
+        yield TrialDone(trial)
+        if plan.is_worth_a_page(frozen, trial):
+            yield Said(f"the page so far, with {trial.block} of {frozen.blocks} blocks: {pages.report(folder).path}")
     yield from map(Said, again.failures())

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fairground import postgres
 from fairground.capacity import objective
-from fairground.capacity.service import behaviour, drive, parts
+from fairground.capacity.service import behaviour, drive, parts, question
 from fairground.capacity.service.address import is_here
 from fairground.capacity.service.parts import Ahead, ServiceChecks, ServicePart, Unit
 from fairground.capacity.service.request import Asked
@@ -157,12 +157,12 @@ def without_settings(command: Sequence[str], environ: Mapping[str, str]) -> tupl
 def _parts(subject: Subject, child: Child | None, done: Sequence[ServicePart]) -> Iterator[Ahead | ServicePart]:
     asked, request = subject.asked, subject.request
     process, server = process_of(child, request)
-    seen = parts.checks(done)
+    seen, several = parts.checks(done), question.ask_before(request)
     if seen is None:
-        seen = ServiceChecks.of(behaviour.examine(request), server)
+        seen = ServiceChecks.of(question.examine(request, several), server)
         yield ServicePart(Unit.CHECKS, checks=seen)
     if asked.load and seen.good:
-        workload = drive.workload(request, seen.conduct)
+        workload = several or question.workload(request, seen.conduct)
         cell = Cell("the service", workload.id, Topology(), Load(), CellSettings())
         arm = ServiceArm("the service", cell, workload, 1, request.host, request.port, process, request.tls, subject.database)
         kept, size = objective.parse(asked.objective), seen.conduct.body_bytes

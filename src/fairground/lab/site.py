@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 HOME = "../index.html"
 DAMAGED = "damaged"
 """In place of a record's kind."""
-_MADE = ("report.html", "summary.csv")
+_MADE = ("report.html", "details.html", "summary.csv")
 """Files of a record that are made from the others."""
 
 
@@ -139,7 +139,7 @@ def _line(one: Listed, record: Record[Any, Any], run: Run | None, folder: SiteFo
     for name, text in files:
         if name.endswith(".html"):
             folder.put(f"{one.id}/{name}", text)
-            opened = name if "/" not in name else opened
+            opened = opened or name
     more = []
     for suite, text in () if run is None else replicate.pages_of(run, suites):
         folder.put(f"{one.id}/{replicate.page_of(suite)}", text)

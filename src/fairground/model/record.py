@@ -115,6 +115,8 @@ class TryAsked:
     """The URL of the service's own PostgreSQL, which is read meanwhile."""
     confirmations: int = 0
     """How often the rate that is told is measured anew."""
+    requests: str | None = None
+    """The file of what is asked in place of the URL alone, with its digest; `method` then names all methods in it."""
 
     def without_secrets(self) -> TryAsked:
         """Make of it what a record keeps. A header's value goes as a whole."""

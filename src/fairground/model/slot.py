@@ -31,6 +31,11 @@ class FoundSlot:
     once: bool = False
 
 
+def literal_of(text: str) -> str:
+    """The template that stands for a text as it is."""
+    return text.replace("{", "{{")
+
+
 def find_slots(text: str, header: str | None = None) -> Iterator[FoundSlot]:
     """Every slot of a template, in its order. `header`: the name of the header whose value the template is."""
     literal_from, before = 0, ""

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from fairground.capacity.loadcurve import CurvePoint
-from fairground.capacity.service.values import Closed, Visit, kept_by_rate
+from fairground.capacity.service.values import Closed, RequestShare, Visit, kept_by_rate
 from fairground.model import Finding, Severity, foreign
 from fairground.report.capacity import MARKS, MOST_TOLD, point_row
 from fairground.report.charts import loadchart
@@ -112,6 +112,20 @@ def _handshakes(found: Visit) -> str | None:
 def lines(found: Visit) -> tuple[str, ...]:
     """The checks, one on a line."""
     return tuple(f"{MARK[one.severity]} {one.id:<11} {foreign.line(one.sentence)}" for one in _findings(found))
+
+
+def request_lines(found: Visit) -> tuple[str, ...]:
+    """Each request of several on a line, in the closed loop with the most good answers; empty where there is one."""
+    best = max(found.closed, key=lambda one: one.goodput_per_s, default=None)
+    shares = {} if best is None else best.requests
+    width = max(map(len, shares), default=0)
+    return tuple(f"{name:<{width}}  {_share(one)}" for name, one in shares.items())
+
+
+def _share(one: RequestShare) -> str:
+    failed = f"  {one.not_ok:,} of {one.due:,} without a good answer" if one.not_ok else ""
+    latencies = f"p50 {words.milliseconds(one.p50_us)} ms  p99 {words.milliseconds(one.p99_us)} ms"
+    return f"{words.number(one.goodput_per_s):>7}/s  {latencies}{failed}"
 
 
 def rows(found: Visit) -> Mapping[str, Any]:

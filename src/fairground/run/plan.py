@@ -40,10 +40,12 @@ from fairground.model import (
     Suite,
     SuiteGroup,
     Topology,
+    Trial,
+    Verdict,
     Workload,
     WorkloadEvent,
 )
-from fairground.run import naming, rounds, windows
+from fairground.run import naming, retry, rounds, windows
 from fairground.run.rounds import Entry
 from fairground.stats.comparisons import heat_of
 
@@ -209,6 +211,17 @@ def remaining_s(plan: Plan, done: Collection[int], mean: float | None) -> float:
     """Seconds left when the slots numbered in `done` are done and took `mean` seconds each (None: not known yet)."""
     rest = [slot for slot in plan.slots if slot.number not in done]
     return plan_seconds(rest) if mean is None else mean * len(rest)
+
+
+def is_worth_a_page(plan: Plan, trial: Trial) -> bool:
+    """True for the last trial of the blocks 1, 2, 4, 8 and so on of a plan that has more: a page costs little beside them.
+
+    With a budget none is: all of it is for measuring. Nor is one that is void and will be repeated.
+    """
+    block, is_repeated = trial.block, trial.verdict is Verdict.VOID and trial.attempt <= len(retry.PAUSES_S)
+    if is_repeated or plan.budget_s is not None or block >= plan.blocks or block & (block - 1):
+        return False
+    return trial.number == max(slot.number for slot in plan.slots if slot.block == block)
 
 
 def williams(count: int) -> list[list[int]]:

@@ -16,6 +16,7 @@ from fairground.capacity.service.request import Asked
 from fairground.contract import encryption
 from fairground.model import LabError, secret
 from fairground.model.record import TryAsked
+from fairground.model.request_mix import RequestMix
 from fairground.model.wire import Tls
 
 BARE = re.compile(
@@ -80,12 +81,12 @@ def _redacted(noun: str, text: str) -> str:
     return secret.redact_command(text) if noun == "command" else secret.redact(text)
 
 
-def request(asked: TryAsked, environ: Mapping[str, str] = MappingProxyType({})) -> Asked:
-    """Make the request, with its address looked up.
+def request(asked: TryAsked, environ: Mapping[str, str] = MappingProxyType({}), mix: RequestMix | None = None) -> Asked:
+    """Make the request, with its address looked up. `mix`: what is loaded in its place.
 
     LabError for what cannot be asked, for other people's machines, and for certificates that are missing.
     """
-    place, verb = _place(asked.url), asked.method.upper()
+    place, verb = _place(asked.url), "GET" if mix is not None else asked.method.upper()
     if not verb.isalpha():
         raise LabError(f"`--method {asked.method}` is not a method", "for instance --method POST")
     headers = tuple((name, value) for name, value in asked.headers if value is not None)
@@ -100,7 +101,7 @@ def request(asked: TryAsked, environ: Mapping[str, str] = MappingProxyType({})) 
     if asked.follows and verb != "GET":
         raise LabError(f"`--follow` is for GET, and not for {verb}", "leave it out, or ask the place that the redirect names")
     found = Asked(host, place.port, place.authority, verb, place.target, headers, body, tls, tuple(others), patience_s)
-    return replace(found, expects=asked.expects, follows=asked.follows)
+    return replace(found, expects=asked.expects, follows=asked.follows, mix=mix)
 
 
 def _tls(place: _Place, asked: TryAsked, usual: str | None) -> Tls | None:

@@ -6,7 +6,6 @@ need it are not given.
 
 from __future__ import annotations
 
-import base64
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -17,12 +16,11 @@ from fairground.capacity.loadcurve import CurvePoint
 from fairground.capacity.objective import LEAST_TAIL, Objective
 from fairground.capacity.service import failures
 from fairground.capacity.service.parts import Ahead, ServicePart, Unit
-from fairground.capacity.service.request import Asked
 from fairground.capacity.service.values import (
     OPEN_CONNECTIONS,
     Closed,
-    Conduct,
     LoadTally,
+    RequestShare,
     doubtful,
     kept_per_s,
     most_connections,
@@ -33,18 +31,15 @@ from fairground.measure.arm import ArmWindow
 from fairground.measure.schedule import Rates, Whole
 from fairground.measure.session import ArmSession
 from fairground.model import (
-    Audit,
     Cell,
     CellSettings,
-    Expectation,
     Finding,
     LabError,
+    Latency,
     Load,
-    LoadRequest,
+    RequestResult,
     Severity,
     Topology,
-    Workload,
-    secret,
 )
 from fairground.model.reason import TOO_FEW_CONNECTIONS
 from fairground.model.use import UNUSED
@@ -59,23 +54,6 @@ WARM_S, WARM_LOOKS, WARM_MOST = 1.0, 4, 30
 WARMER = 1.03
 REPEATS = 2
 """So often more a rate is measured that missed the objective below one that kept it; most of its steps then decide."""
-
-
-def workload(asked: Asked, conduct: Conduct) -> Workload:
-    """The request as the engine asks it, and what is right: the status and, where bodies were all the same, the body."""
-    rule = None
-    if conduct.body is not None and conduct.is_compared:
-        rule = {"bytes": {"base64": base64.b64encode(conduct.body).decode(), "coding": conduct.coding}}
-    host = () if any(name.lower() == "host" for name, _ in asked.headers) else (("host", asked.authority),)
-    request = LoadRequest(
-        "try",
-        asked.method,
-        _plain(conduct.target or asked.target),
-        (*host, *((name, _plain(value)) for name, value in asked.headers)),
-        None if asked.body is None else _plain(asked.body.decode()),
-        Expectation(conduct.status, None, rule, 1),
-    )
-    return Workload("try", f"{asked.method} {secret.redact(asked.target)}", "", (request,), Audit(), None)
 
 
 @dataclass(frozen=True)
@@ -246,7 +224,7 @@ def _loop(measured: ArmWindow, cores: int) -> tuple[ServicePart, Closed]:
         connections=measured.load.connections,
         goodput_per_s=result.goodput_per_s,
         p50_us=latency.p50_us if latency else None,
-        p99_us=latency.p99_us if latency and latency.count * 0.01 >= LEAST_TAIL else None,
+        p99_us=_tail_us(latency),
         due=result.window.total,
         not_ok=result.window.not_ok,
         server_us_per_answer=None if cpu_us is None or not answered else cpu_us / answered,
@@ -254,6 +232,7 @@ def _loop(measured: ArmWindow, cores: int) -> tuple[ServicePart, Closed]:
         void=measured.void,
         handshakes=measured.handshakes,
         per_any=per_any,
+        requests={name: _share(one, result.window_s) for name, one in result.requests.items()},
     )
     cell = Cell("the service", "try", Topology(), measured.load, CellSettings(workers=cores))
     part = ServicePart(
@@ -265,6 +244,16 @@ def _loop(measured: ArmWindow, cores: int) -> tuple[ServicePart, Closed]:
         note=_strangers(measured, cores),
     )
     return part, closed
+
+
+def _share(one: RequestResult, window_s: float) -> RequestShare:
+    """Make the numbers of one request of several."""
+    latency, window = one.latency_ok, one.window
+    return RequestShare(window.ok / window_s, latency.p50_us if latency else None, _tail_us(latency), window.total, window.not_ok)
+
+
+def _tail_us(latency: Latency | None) -> float | None:
+    return latency.p99_us if latency is not None and latency.count * 0.01 >= LEAST_TAIL else None
 
 
 def _starved(measured: ArmWindow, cell: Cell) -> tuple[Finding, ...]:
@@ -320,8 +309,3 @@ def check_headers(headers: tuple[tuple[str, str], ...]) -> None:
     for name, _ in headers:
         if name.lower() in ("content-length", "connection", "transfer-encoding"):
             raise LabError(f"`--header {name}` cannot be given: the lab frames its requests itself", "leave it out")
-
-
-def _plain(text: str) -> str:
-    """Text as a template that stands for itself."""
-    return text.replace("{", "{{")

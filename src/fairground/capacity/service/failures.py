@@ -19,11 +19,11 @@ MANY_BROKEN = 0.01
 """Connections that break: a share of the requests up to which they are a warning, for clients ask again on a new one."""
 
 
-def findings(tallies: Sequence[LoadTally], compared: bool) -> tuple[Finding, ...]:
-    """Say what failed in these loads, gravest first. `compared`: bodies were to be compared."""
+def findings(tallies: Sequence[LoadTally], uncompared: str = "") -> tuple[Finding, ...]:
+    """Say what failed in these loads, gravest first. `uncompared`: why bodies were not to be compared, if so."""
     loops, curve = ([one for one in tallies if (one.load == CURVE) is wanted] for wanted in (False, True))
     found = [*_failures("the closed loops", loops, beyond=False), *_failures(CURVE, curve, beyond=True)]
-    found += [*_closed(tallies), *_unread(tallies, compared)]
+    found += [*_closed(tallies), *_unread(tallies, uncompared)]
     return tuple(sorted(found, key=lambda one: one.severity is not Severity.REJECT))
 
 
@@ -76,13 +76,13 @@ def _closed(tallies: Sequence[LoadTally]) -> Iterator[Finding]:
     yield Finding("closed", Severity.WARN if dropped else Severity.NOTE, sentence, evidence)
 
 
-def _unread(tallies: Sequence[LoadTally], compared: bool) -> Iterator[Finding]:
+def _unread(tallies: Sequence[LoadTally], uncompared: str) -> Iterator[Finding]:
     """Tell how many good answers had a body that was not compared."""
     known = [one for one in tallies if one.compared is not None]
     right = sum(one.outcomes.ok for one in known)
     left = right - sum((one.compared or 0) - (one.outcomes.wrong_body or 0) for one in known)
     if left <= 0:
         return
-    why = "" if compared else ", as the checks say"
+    why = f", {uncompared}" if uncompared else ""
     sentence = f"of {right:,} good answers under load the body of {left:,} was not compared{why}"
     yield Finding("compared", Severity.NOTE, sentence, {"good": right, "left": left})

@@ -128,7 +128,7 @@ def visit(url: str, method: str, objective: Objective, parts: Sequence[ServicePa
         limited_by=() if best is None else best.limited_by,
         findings=(
             *(finding for part in parts for finding in part.findings),
-            *failures.findings([tally for part in parts for tally in part.tallies], seen is not None and seen.is_compared),
+            *failures.findings([tally for part in parts for tally in part.tallies], _uncompared(seen, loops)),
         ),
     )
     if seen is not None and not seen.good:
@@ -139,3 +139,10 @@ def visit(url: str, method: str, objective: Objective, parts: Sequence[ServicePa
     if any(part.curve == () for part in parts):
         notes.append("no closed loop got a good answer, so no load curve was measured")
     return replace(found, notes=tuple(notes))
+
+
+def _uncompared(seen: ServiceChecks | None, loops: Sequence[ServicePart]) -> str:
+    """Say why bodies are not held against the first one under load; empty where they are."""
+    if any(part.closed is not None and part.closed.requests for part in loops):
+        return "for the file of requests says nothing of it"
+    return "" if seen is not None and seen.is_compared else "as the checks say"

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, replace
 
 from fairground.contract.wire import CaseWire, HttpAnswer
+from fairground.model.request_mix import RequestMix
 from fairground.model.wire import Tls, request_bytes
 
 LIMITED = 429
@@ -41,6 +42,8 @@ class Asked:
     """The status that is good; None: what the service itself answers tells."""
     follows: bool = False
     """Whether one redirect is followed, on the same host."""
+    mix: RequestMix | None = None
+    """What is loaded in place of this request."""
 
     def is_good(self, status: int) -> bool:
         """True if an answer with this status is one that a client wants."""

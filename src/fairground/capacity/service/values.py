@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from fairground.capacity.loadcurve import CurvePoint, StepWord
 from fairground.capacity.service import coding
@@ -128,6 +128,17 @@ class Conduct:
 
 
 @dataclass(frozen=True)
+class RequestShare:
+    """One request of several in a closed loop: its good answers a second, and the latencies of these, in µs (None: unknown)."""
+
+    goodput_per_s: float
+    p50_us: float | None
+    p99_us: float | None
+    due: int
+    not_ok: int
+
+
+@dataclass(frozen=True)
 class Closed:
     """The result of N connections that each ask again when they have their answer. Latencies in µs; None: unknown."""
 
@@ -144,6 +155,8 @@ class Closed:
     """Those of TLS, for its connections; None for plain HTTP."""
     per_any: bool = False
     """Whether most answers were not good, so that CPU is per answer of any kind."""
+    requests: Mapping[str, RequestShare] = field(default_factory=dict)
+    """Each request of a file, by name; empty where there is one."""
 
 
 @dataclass(frozen=True)

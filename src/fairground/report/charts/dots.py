@@ -41,7 +41,7 @@ def axis(board: Board) -> Markup:
         return Markup()
     x = _scale(board)
     ticks = "".join(
-        f'<text x="{px(x.px(value))}" y="9" text-anchor="middle">{words.count(value)}</text><path d="M{px(x.px(value))} 12v4"/>'
+        f'<text x="{px(x.px(value))}" y="9" text-anchor="middle">{value:,.10g}</text><path d="M{px(x.px(value))} 12v4"/>'
         for value in linear_ticks(x.high, 4)
         if value < 0.93 * x.high
     )

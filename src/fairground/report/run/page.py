@@ -18,11 +18,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from fairground.model import Durability, Run, Topology, Trial, Verdict, foreign
-from fairground.report.boards import ROLES, Board, BoardRow, boards, resources, stack_colours
-from fairground.report.charts import figures, forest, palette
+from fairground.report.boards import ROLES, Board, BoardRow, boards, resources
+from fairground.report.charts import forest, palette
 from fairground.report.charts.dots import axis, dots
-from fairground.report.charts.svg import WIDTHS_PX
-from fairground.report.run import controls, crossing, faults, grid, hops, mixes, sections
+from fairground.report.run import controls, crossing, evidence, faults, grid, hops, mixes, sections
 from fairground.report.run.bars import picture
 from fairground.report.run.controls import Controls
 from fairground.report.run.headline import beside, headline, voids
@@ -32,10 +31,9 @@ from fairground.report.text import seats, windows, words
 from fairground.report.text.rows import diagnosis_text, interval_text, percentile_text
 from fairground.stats import window_sizes
 from fairground.stats.comparisons import Comparison
-from fairground.stats.order_effects import campaign
 
 FRAMED_SCRIPTS = ("page.js", "drawn.js", "save.js")
-SCRIPTS = ("page.js", "pick.js", "take.js", "drawn.js")
+SCRIPTS = ("page.js", "pick.js", "take.js")
 
 COLUMNS = (
     "trial",
@@ -92,60 +90,49 @@ def html(
     tried: TriedBy | None = None,
     home: str | None = None,
 ) -> str:
-    """The whole page, with its charts.
+    """The first page of a run: the answer, the grid, a card for each workload, and the way to the evidence beside it.
 
-    `tried`: what experiments on this run's reasons found. `home`: where the list of all records is, for a page among others;
-    without it the page stands alone, and links to nothing beside it.
+    `tried`: what experiments on this run's reasons found. `home`: where the list of all records is, for a page of a site.
     """
     shown = boards(run)
-    costs = hops.hop_costs(shown)
     held = Controls.of(run)
     found = grid.grid(run, shown)
-    cards = sections.cards_of(run)
-    crossings = crossing.crossings(run, shown)
-    told = story(shown, crossings)
+    told = story(shown, crossing.crossings(run, shown))
     script, digest = script_of(*SCRIPTS)
-    short = sum(len(board.rows) for board in shown) > sections.MOST_ROWS
     return render(
         "page.html",
         run=run,
         boards=shown,
-        short=short,
+        short=_is_large(shown),
         script=script,
         script_hash=digest,
         tally=_tally(run),
         started=start_text(run),
         constants=_constants(run),
         cores=seats.of_run(run),
-        colours=stack_colours(shown),
         doubts=_doubts(run, shown),
-        windows=[windows.cost(one) for one in window_sizes.of(run.everything)],
         headline=[*beside(told, headline(run, shown, held, tried), held), *filter(None, [voids(run)])],
-        controls=held,
-        order=controls.order_sentences(campaign(run)),
-        crossings=crossings,
         story=told,
         tried=tried or {},
         standings=standings(shown, tried) if tried else (),
         home=home,
         grid=found,
         slugs={line.stack: line.slug for line in found.lines},
-        pgbench_said=crossing.pgbench_words(run),
-        control_bound=forest.reach([(one.ratios, one.difference) for one in held.readings]),
-        roles=[role for role in (*ROLES, "generator") if any(role in trial.roles for trial in run.trials)],
-        cards=cards,
-        has_card={(trial.number, trial.attempt) for trial in cards},
-        held=sections.held_roles(run),
         contracts=contracts(run),
-        seats=seats.draw_seats(run.plan),
-        hop_costs=costs,
-        hop_roles=[role for role in ROLES if any(role in cost.cpu_us() for cost in costs)],
-        hop_sentence=hops.sentence,
-        fault_rows=faults.rows(run),
-        fault_heads=faults.HEADS,
-        charts=figures.pictures(run),
-        widths=WIDTHS_PX,
+        contents=evidence.contents(run, shown),
     )
+
+
+def details(run: Run, home: str | None = None) -> str:
+    """The second page of a run: all that the first rests on."""
+    shown = boards(run)
+    values = evidence.values(run, shown, _is_large(shown))
+    return frame_page("details.html", run.plan.title, (f"Evidence: {run.plan.title}",), home=home, facts=(), **values)
+
+
+def _is_large(shown: Sequence[Board]) -> bool:
+    """True if whole tables would make the pages slow: what is as expected is added up then."""
+    return sum(len(board.rows) for board in shown) > sections.MOST_ROWS
 
 
 def markdown(run: Run) -> str:

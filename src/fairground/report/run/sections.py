@@ -9,7 +9,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fairground.model import AuditLine, Finding, Outcomes, Run, Severity, Trial, Verdict, foreign
+from fairground.model import AuditLine, Finding, Outcomes, Run, Severity, Trial, foreign
 from fairground.model.window import sum_of
 from fairground.report.boards import ROLES, Board
 from fairground.report.charts.figures import cpu_rows, cpu_total_us, most_windows, steadiness_rows
@@ -20,12 +20,8 @@ from fairground.report.text.rows import percentile_us
 
 MOST_ROWS = 120
 """Rows of one kind of table on a whole page; beyond, what is as expected is added up into one row."""
-MOST_CARDS = 240
-"""Trials up to which each has a card of its own."""
-CARDS_OF_LARGE_RUN = 40
 MOST_COMPARED = 8
 """Stacks that each table of comparisons of a large run holds against the anchor."""
-"""Cards beyond that: rejected, void and warned trials first."""
 
 SEVERITIES = (Severity.REJECT, Severity.VOID, Severity.WARN, Severity.NOTE)
 KINDS = (
@@ -66,7 +62,7 @@ class AuditRow:
 
     who: str
     trial: str
-    anchor: str
+    page: str
     sentence: str
     acknowledged: int | None
     unknown: int | None
@@ -84,6 +80,15 @@ class AuditTable:
     lines: int
     held: int
     unchecked: int
+
+    @property
+    def parts(self) -> tuple[tuple[bool, tuple[tuple[str, tuple[AuditRow, ...]], ...]], ...]:
+        """The rows that do not hold or could not be checked, then (True) those that hold. Empty parts are left out."""
+        return tuple((holds, found) for holds in (False, True) if (found := self._where(holds)))
+
+    def _where(self, holds: bool) -> tuple[tuple[str, tuple[AuditRow, ...]], ...]:
+        kept = ((sentence, tuple(row for row in rows if (row.holds is True) is holds)) for sentence, rows in self.groups)
+        return tuple((sentence, rows) for sentence, rows in kept if rows)
 
 
 @dataclass(frozen=True)
@@ -148,7 +153,7 @@ def _line_row(trial: Trial, line: AuditLine) -> AuditRow:
     return AuditRow(
         trial.cell.stack,
         _name(trial),
-        f"trial-{trial.number}-{trial.attempt}",
+        words.trial_page(trial),
         foreign.line(line.sentence),
         trial.result.done if trial.result else None,
         life.unknown if life else None,
@@ -163,9 +168,7 @@ def _unchecked(line: AuditLine) -> bool:
 
 
 def _missing_row(trial: Trial) -> AuditRow:
-    return AuditRow(
-        trial.cell.stack, _name(trial), f"trial-{trial.number}-{trial.attempt}", "not audited", None, None, None, None
-    )
+    return AuditRow(trial.cell.stack, _name(trial), words.trial_page(trial), "not audited", None, None, None, None)
 
 
 def _added(pairs: Sequence[tuple[Trial, AuditLine]]) -> list[AuditRow]:
@@ -226,12 +229,11 @@ def held_roles(run: Run) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(found))
 
 
-def cards_of(run: Run) -> tuple[Trial, ...]:
-    """The trials that get a card, in the order in which they were measured."""
-    gravity = {Verdict.REJECTED: 0, Verdict.VOID: 1, Verdict.WARNED: 2, Verdict.VALID: 3}
-    amount = len(run.trials) if len(run.trials) <= MOST_CARDS else CARDS_OF_LARGE_RUN
-    chosen = sorted(run.trials, key=lambda trial: (gravity[trial.verdict], trial.number, trial.attempt))[:amount]
-    return tuple(sorted(chosen, key=lambda trial: (trial.number, trial.attempt)))
+def steady_boards(shown: Sequence[Board]) -> tuple[Board, ...]:
+    """The boards with a window of two seconds or more: of shorter ones a chart would show nothing."""
+    return tuple(
+        board for board in shown if any(_spread(trial) is not None for row in steadiness_rows(board) for trial in row.numbered)
+    )
 
 
 def latency_caption(board: Board) -> str:

@@ -112,7 +112,7 @@
 
   var closed = [];
   addEventListener("beforeprint", function () {
-    each("details:not(.card):not([open])", function (item) { item.open = true; closed.push(item); });
+    each("details:not([open])", function (item) { item.open = true; closed.push(item); });
   });
   addEventListener("afterprint", function () { closed.forEach(function (item) { item.open = false; }); closed = []; });
 

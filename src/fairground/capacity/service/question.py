@@ -1,0 +1,132 @@
+"""The workload of a service without a contract: one request, whose right answer was learned, or a file of several."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import replace
+
+from fairground.capacity.service import behaviour
+from fairground.capacity.service.request import Asked, ServiceWire
+from fairground.capacity.service.values import Conduct
+from fairground.contract.wire import Trouble
+from fairground.measure import supply
+from fairground.measure.supply import ServerAddress
+from fairground.model import Audit, Expectation, LabError, LoadRequest, Workload, foreign, secret
+from fairground.model.slot import find_slots, literal_of, slots_of
+
+Headers = tuple[tuple[str, str], ...]
+SHOWN_BYTES = 120
+
+
+def ask_before(asked: Asked) -> Workload | None:
+    """Make the workload of a file, with the rows that it draws from; None: nothing but the URL is asked.
+
+    It logs in and settles what answers are good. LabError where the service refuses that.
+    """
+    mix = asked.mix
+    if mix is None:
+        return None
+    settled = [_settled(asked, one) if one.name in mix.unsettled else one for one in mix.requests]
+    requests = tuple(replace(one, headers=_joined(_headers(asked), one.headers)) for one in settled)
+    found = Workload("try", mix.title, "", requests, Audit(), None, data=mix.tables)
+    filled, refused = supply.fill(found, None, ServerAddress(asked.host, asked.port, asked.tls))
+    if refused is not None:
+        raise LabError(refused, f"correct `{mix.file}`, or start the service so that it answers")
+    return filled
+
+
+def examine(asked: Asked, several: Workload | None) -> Conduct:
+    """Examine a service by its URL; where it is asked `several` requests, by the first GET that can be sent once.
+
+    Errors are those of `behaviour.examine`.
+    """
+    if several is None:
+        return behaviour.examine(asked)
+    one = next((one for one in several.requests if one.method == "GET" and _can_be_sent(one, several)), None)
+    if one is None:  # what the URL says is then no word on what is loaded
+        seen = replace(behaviour.examine(asked), good=True)
+    else:
+        seen = behaviour.examine(replace(_sent(asked, _first_of(one, several)), expects=one.expect.status))
+    # Under load the file says what is right, and no body is held against the first one.
+    return replace(seen, body=None, findings=tuple(finding for finding in seen.findings if finding.id != "body"))
+
+
+def workload(asked: Asked, conduct: Conduct) -> Workload:
+    """Make the one request as the engine asks it.
+
+    Right is the status that was learned and, where bodies were all the same, the body.
+    """
+    rule = None
+    if conduct.body is not None and conduct.is_compared:
+        rule = {"bytes": {"base64": base64.b64encode(conduct.body).decode(), "coding": conduct.coding}}
+    request = LoadRequest(
+        "try",
+        asked.method,
+        literal_of(conduct.target or asked.target),
+        _headers(asked),
+        None if asked.body is None else literal_of(asked.body.decode()),
+        Expectation(conduct.status, None, rule, 1),
+    )
+    return Workload("try", f"{asked.method} {secret.redact(asked.target)}", "", (request,), Audit(), None)
+
+
+def _can_be_sent(one: LoadRequest, workload: Workload) -> bool:
+    """True if every slot of a request is a cell of a table: then the first row fills them."""
+    return all(slot.source in workload.rows for slot in slots_of(one))
+
+
+def _first_of(one: LoadRequest, workload: Workload) -> LoadRequest:
+    """A request with the cells of the first row of each table, as a template without slots."""
+
+    def fill(text: str) -> str:
+        done, end = "", 0
+        for slot in find_slots(text):
+            rows = workload.rows[slot.source or ""]
+            column = slot.filling.removesuffix(":once").partition(".")[2]
+            done += text[end : slot.start] + literal_of(str(rows.rows[0][rows.columns.index(column)]))
+            end = slot.end
+        return done + text[end:]
+
+    headers = tuple((name, fill(value)) for name, value in one.headers)
+    return replace(one, path=fill(one.path), headers=headers, body=None if one.body is None else fill(one.body))
+
+
+def _sent(asked: Asked, one: LoadRequest) -> Asked:
+    """A request without slots of a file, as it is sent once."""
+    headers = tuple((name, _text_of(value)) for name, value in _joined(asked.headers, one.headers))
+    body = None if one.body is None else _text_of(one.body).encode()
+    return replace(asked, method=one.method, target=_text_of(one.path), headers=headers, body=body)
+
+
+def _text_of(template: str) -> str:
+    """The text that a template without slots stands for."""
+    return template.replace("{{", "{")
+
+
+def _joined(given: Headers, own: Headers) -> Headers:
+    """The headers that a person gave for all requests, but for those of which a request has its own."""
+    names = {name.lower() for name, _ in own}
+    return (*((name, value) for name, value in given if name.lower() not in names), *own)
+
+
+def _settled(asked: Asked, one: LoadRequest) -> LoadRequest:
+    """The request with the status of its first answer, which is good below 400."""
+    sent = _sent(asked, one)
+    name = f"`{one.name}`, {one.method} {secret.redact(sent.target)},"
+    try:
+        with ServiceWire(sent) as wire:
+            wire.send(sent.encode())
+            answer = wire.answer(one.method)
+    except Trouble as trouble:
+        raise LabError(f"{name} got no answer: {foreign.line(str(trouble), foreign.SENTENCE_CHARACTERS)}") from None
+    if answer.status >= 400:
+        shown = foreign.line(answer.body[:SHOWN_BYTES].decode("utf-8", "replace"))
+        hint = f"give what it asks for, such as -H; if that is right, write TOML: expect = {{ status = {answer.status} }}"
+        raise LabError(f"{name} was answered with status {answer.status}: {shown}", hint)
+    return replace(one, expect=replace(one.expect, status=answer.status))
+
+
+def _headers(asked: Asked) -> Headers:
+    """Host and what a person gave, as templates."""
+    host = () if any(name.lower() == "host" for name, _ in asked.headers) else (("host", asked.authority),)
+    return (*host, *((name, literal_of(value)) for name, value in asked.headers))

@@ -1,0 +1,35 @@
+"""An HTTP archive (HAR 1.2), as browsers and proxies save it: each of its entries is a request."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fairground.inputs.calls import Call
+from fairground.model import LabError
+
+CONDITIONAL = {"if-none-match", "if-modified-since"}
+"""They ask for an answer without a body, which a browser had already."""
+NOT_MODIFIED = 304
+
+
+def read_archive(shown: str, text: str) -> Iterator[Call]:
+    """Read each entry. LabError where the file is no archive."""
+    try:
+        entries = json.loads(text)["log"]["entries"]
+        yield from (_call(entry) for entry in entries)
+    except (ValueError, LookupError, TypeError, AttributeError):
+        hint = "save it anew: in a browser's network panel, as HAR"
+        raise LabError(f"`{shown}` is no HTTP archive: it has no `log.entries` that can be read", hint) from None
+
+
+def _call(entry: Mapping[str, Any]) -> Call:
+    asked, status = entry["request"], int(entry["response"]["status"])
+    headers = [(str(one["name"]), str(one["value"])) for one in asked.get("headers", ())]
+    body = (asked.get("postData") or {}).get("text")
+    kept = tuple((name, value) for name, value in headers if name.lower() not in CONDITIONAL)
+    return Call(
+        str(asked["method"]).upper(), str(asked["url"]), kept, None if not body else str(body),
+        None if status in (0, NOT_MODIFIED) else status,
+    )  # fmt: skip

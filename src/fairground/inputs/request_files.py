@@ -1,0 +1,86 @@
+"""The file of `try --requests`: TOML as a contract's workloads have it, commands of curl, or an HTTP archive."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import ClassVar
+
+from fairground.inputs import files, requests
+from fairground.inputs.calls import load_requests, unique_names
+from fairground.inputs.curl_commands import read_commands
+from fairground.inputs.data_tables import check_tables, require_names
+from fairground.inputs.http_archive import read_archive
+from fairground.inputs.requests import RequestPlaces
+from fairground.inputs.workload_files import SingleRequest, tables_of
+from fairground.model import Expectation, LoadRequest
+from fairground.model.contract import NO_CONTRACT, DataTable
+from fairground.model.request_mix import RequestMix
+from fairground.model.slot import slots_of
+from fairground.model.source import STRICT, Source, location_text
+
+OF_A_CONTRACT = {"table": "right answers by SQL", "verified": "cases"}
+"""Rules of bodies that need what only a contract has."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TriedRequest(SingleRequest):
+    """One `[[request]]`. Without `expect` the first answer says what status is good, or it is 200 where the request has slots."""
+
+    method: str = "GET"
+    name: str = ""
+    weight: int = 1
+    expect: Expectation | None = None
+    keep: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TriedRequests:
+    """The whole file."""
+
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
+    request: tuple[TriedRequest, ...]
+    data: dict[str, DataTable] = field(default_factory=dict)
+
+
+def read_requests(path: Path, url: str) -> RequestMix:
+    """Read the requests to the service at `url`. A mistake is a LabError with file and line."""
+    source = files.read(path, depth=1)
+    digest = hashlib.sha256(source.text.encode()).hexdigest()
+    if path.suffix == ".toml":
+        return _from_toml(source, RequestMix(path.name, digest, ()))
+    calls = read_archive(path.name, source.text) if path.suffix == ".har" else read_commands(path.name, source.text)
+    asked, unsettled = load_requests(path.name, calls, url)
+    return RequestMix(path.name, digest, asked, unsettled=unsettled)
+
+
+def _from_toml(source: Source, empty: RequestMix) -> RequestMix:
+    file = source.parse(TriedRequests)
+    if not file.request:
+        raise source.error(("request",), "`request` is empty in", "write a table [[request]] for each")
+    names = unique_names(f"{one.method} {one.path}" for one in file.request)
+    asked = [
+        LoadRequest(
+            one.name or name, one.method.upper(), one.path, tuple(one.headers.items()), one.body, one.expect or Expectation(200),
+            weight=one.weight, keep=one.keep,
+        )
+        for one, name in zip(file.request, names, strict=True)
+    ]  # fmt: skip
+    placed = [(one, RequestPlaces(("request", i), ("request", i), ("request", i))) for i, one in enumerate(asked)]
+    for one, at in placed:
+        for location, text in requests.texts_of(one, at):
+            require_names(source, location, text, {})
+        for kind in set(one.expect.body or {}) & set(OF_A_CONTRACT):
+            place = (*at.around, "expect", "body")
+            hint = f"{OF_A_CONTRACT[kind]} need a contract: ./fairground init"
+            raise source.error(place, f"`{location_text(place)}` is a `{kind}` in", hint)
+    requests.check(source, placed)
+    for name, table in file.data.items():
+        if table.sql:
+            hint = "write its `rows`, or make a contract: ./fairground init"
+            raise source.error(("data", name, "sql"), f"`data.{name}` asks a database, and a try has none, in", hint)
+    tables = tables_of(source, placed, replace(NO_CONTRACT, tables=check_tables(source, file.data, {})))
+    told = {one.name for one, written in zip(asked, file.request, strict=True) if written.expect is not None or slots_of(one)}
+    return replace(empty, requests=tuple(asked), tables=tables, unsettled=frozenset(one.name for one in asked) - told)

@@ -1,0 +1,127 @@
+"""`try --requests`: what a file asks, with its logins; and what a service or a person does wrong there."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from builders.odd import answer, odd
+from builders.paths import ROOT
+from builders.waiting import eventually
+from fairground.capacity.service import address, question
+from fairground.capacity.service.request import Asked
+from fairground.host import free_port, listens
+from fairground.inputs.request_files import read_requests
+from fairground.model import LabError
+from fairground.model.record import TryAsked
+
+pytestmark = pytest.mark.live
+
+EXAMPLE = ROOT / "examples" / "own-service"
+SHOP = EXAMPLE / "shop.toml"
+
+
+@pytest.fixture
+def shop() -> Iterator[int]:
+    """The port of the shop of the examples."""
+    port = free_port()
+    process = subprocess.Popen([sys.executable, str(EXAMPLE / "shop.py"), "--port", str(port)])
+    try:
+        assert eventually(lambda: listens("127.0.0.1", port))
+        yield port
+    finally:
+        process.kill()
+        process.wait()
+
+
+def asked_at(port: int, file: Path) -> Asked:
+    """What a file asks of the service at a port."""
+    url = f"http://127.0.0.1:{port}/"
+    asked = TryAsked(url, "GET, POST", (), None, "p99<50ms", 1, 2000, True, False, None)
+    return address.request(asked, {}, read_requests(file, url))
+
+
+def attempt(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run `try` with these words."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "CI": "1", "NO_COLOR": "1"}
+    return subprocess.run(
+        [sys.executable, "-m", "fairground", "try", *words], env=environment, capture_output=True, text=True, timeout=120
+    )
+
+
+def test_it_logs_in_and_examines_what_is_loaded(shop: int) -> None:
+    """The token is in a row, and the checks ask with it what nobody else may see."""
+    asked = asked_at(shop, SHOP)
+    several = question.ask_before(asked)
+    assert several is not None and several.rows["sessions"].rows == (("ada", "shop-token-of-ada"),)
+    seen = question.examine(asked, several)
+    assert (seen.status, seen.good, seen.is_compared) == (200, True, False)
+
+
+def test_the_first_answer_says_what_is_good(shop: int, tmp_path: Path) -> None:
+    """Where no status is written, the service's own is; a person's header does not hide the request's."""
+    (tmp_path / "calls.sh").write_text(
+        f"curl -X POST http://127.0.0.1:{shop}/login\ncurl -d '{{}}' http://127.0.0.1:{shop}/orders -H 'accept: text/x'\n"
+    )
+    asked = asked_at(shop, tmp_path / "calls.sh")
+    several = question.ask_before(Asked(**{**vars(asked), "headers": (("Accept", "*/*"), ("x-own", "{1}"))}))
+    assert several is not None and [one.expect.status for one in several.requests] == [200, 201]
+    order = dict(several.requests[1].headers)
+    assert (order["accept"], order["x-own"], "Accept" in order) == ("text/x", "{{1}", False)
+
+
+def test_a_refusal_ends_it_with_a_sentence(shop: int, tmp_path: Path) -> None:
+    """A command that the service refuses, and a login that it does: both before any load."""
+    (tmp_path / "calls.sh").write_text(f"curl http://127.0.0.1:{shop}/orders\n")
+    with pytest.raises(LabError) as error:
+        question.ask_before(asked_at(shop, tmp_path / "calls.sh"))
+    assert error.value.message == '`get-orders`, GET /orders, was answered with status 401: {"error": "log in"}'
+    assert error.value.hint and "-H" in error.value.hint
+    with odd(lambda *_: answer(403, b"no")) as port, pytest.raises(LabError) as error:
+        question.ask_before(asked_at(port, SHOP))
+    assert error.value.message == "`POST /login`, which fills the table `data.sessions`, was answered with status 403: no"
+
+
+def test_each_request_has_its_numbers(shop: int, tmp_path: Path) -> None:
+    """They stand in the text, in the JSON and on the page; the record keeps neither token nor rows, and goes on with the same file."""
+    url, kept = f"http://127.0.0.1:{shop}/", ("--results", str(tmp_path), "--window", "1")
+    done = attempt(url, "--requests", str(SHOP), *kept, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert "GET, POST may write" in done.stderr and found["method"] == "GET, POST"
+    for loop in found["closed"]:
+        shares = loop["requests"]
+        assert set(shares) == {"get-orders", "order"} and all(one["goodput_per_s"] > 0 for one in shares.values())
+        assert sum(one["due"] for one in shares.values()) == loop["due"]
+    told = {one["id"]: one["sentence"] for one in found["checks"]}
+    assert "body" not in told and told["compared"].endswith("was not compared, for the file of requests says nothing of it")
+    folder = Path(found["folder"])
+    page = (folder / "try.html").read_text()
+    assert "t-requests" in page and "is what the file of requests expects" in page
+    assert not [file for file in folder.rglob("*") if file.is_file() and b"shop-token-of-ada" in file.read_bytes()]
+    assert "give them again: --requests FILE" in attempt("--resume", folder.name, *kept[:2]).stderr
+    (tmp_path / "other.toml").write_text(SHOP.read_text().replace("weight  = 4", "weight  = 5"))
+    other = attempt("--resume", folder.name, *kept[:2], "--requests", str(tmp_path / "other.toml"))
+    assert other.returncode == 2 and "holds others than the record's 2 requests of shop.toml" in other.stderr
+    again = attempt("--resume", folder.name, *kept[:2], "--requests", str(SHOP))
+    assert again.returncode == 0 and "get-orders" in again.stdout, again.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--method", "POST"), "`--method` is of one request, and `--requests` gives several"),
+        (("--expect-status", "201"), "`--expect-status` is of one request, and `--requests` gives several"),
+        (("--requests", "/nowhere.toml"), "`/nowhere.toml` cannot be read"),
+    ],
+)
+def test_what_says_nothing_beside_a_file_is_refused(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    """Before anything is asked of the service."""
+    done = attempt("http://127.0.0.1:9/", "--requests", str(SHOP), *words, "--results", str(tmp_path))
+    assert done.returncode == 2 and said in done.stderr

@@ -1,0 +1,159 @@
+"""The file of `try --requests`: TOML, commands of curl, an HTTP archive; what is wrong in one is a sentence with its place."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fairground.inputs.request_files import read_requests
+from fairground.model import LabError, LoadRequest
+from fairground.model.request_mix import RequestMix
+
+URL = "http://127.0.0.1:3000/"
+SHOP = """
+[data.people]
+rows = [{ email = "ann@example.com" }]
+[data.sessions]
+for_each = "people"
+request = { method = "POST", path = "/login", body = "{people.email}" }
+keep = { token = "token" }
+[[request]]
+path = "/orders"
+weight = 9
+headers = { authorization = "Bearer {sessions.token}" }
+[[request]]
+path = "/orders"
+[[request]]
+name = "create"
+method = "post"
+path = "/orders"
+body = '{{"quantity":{int:1..9}}'
+expect = { status = 201 }
+"""
+
+
+def read(folder: Path, name: str, text: str) -> RequestMix:
+    """Read a file with this text."""
+    (folder / name).write_text(text)
+    return read_requests(folder / name, URL)
+
+
+def test_toml_has_what_a_contract_has(tmp_path: Path) -> None:
+    """Rows, logins and weights; names and statuses need not be written. Only a request without slots can be asked what is good."""
+    found = read(tmp_path, "shop.toml", SHOP)
+    told = [(one.name, one.method, one.weight, one.expect.status) for one in found.requests]
+    assert told == [("get-orders", "GET", 9, 200), ("get-orders-2", "GET", 1, 200), ("create", "POST", 1, 201)]
+    assert list(found.tables) == ["people", "sessions"] and found.unsettled == {"get-orders-2"}
+    assert found.title == "3 requests of shop.toml"
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said", "hint"),
+    [
+        ("weight = 9", "wait = 9", "unknown key `wait` in `shop.toml`, line 10", None),
+        ("weight = 9", "weight = 0", "`request[0].weight` is below 1 in", None),
+        ("{sessions.token}", "{session.token}", "nothing is called `session`", "sessions"),
+        ('path = "/orders"\nweight', 'path = "orders"\nweight', "`request[0].path` is `orders` in", "begin it with `/`"),
+        ('"/orders"\nweight', '"$orders"\nweight', "unknown `$orders` in `request[0].path` of", None),
+        ('rows = [{ email = "ann@example.com" }]', 'sql = "SELECT 1 AS email"', "a try has none, in `shop.toml`, line 3", "rows"),
+        (
+            "expect = { status = 201 }",
+            'expect = { status = 201, body = { table = { by = "id", sql = "SELECT 1, 2" } } }',
+            "`request[2].expect.body` is a `table` in",
+            "init",
+        ),
+        ("[[request]]", "[[requests]]", "unknown key `requests`", "request"),
+    ],
+)
+def test_a_mistake_in_toml_is_told(right: str, wrong: str, said: str, hint: str | None, tmp_path: Path) -> None:
+    """One sentence, with the file and mostly the line, and what to do."""
+    assert right in SHOP
+    with pytest.raises(LabError) as error:
+        read(tmp_path, "shop.toml", SHOP.replace(right, wrong))
+    assert said in error.value.message and error.value.hint and (hint or "") in error.value.hint
+
+
+COMMANDS = r"""
+# the front page, twice
+curl http://127.0.0.1:3000/
+curl -s 'http://127.0.0.1:3000/'
+curl 'http://localhost:3000/elsewhere'
+curl -X PUT http://127.0.0.1:3000/orders/7?x={1} \
+  -H 'Authorization: Bearer x' --compressed \
+  --data-raw '{"a":1}' -H 'content-type: application/json'
+curl --json '{"b":2}' --url=http://127.0.0.1:3000/orders
+curl -dq=1 -d w=2 -u ann:secret -o /dev/null /search
+"""
+
+
+def test_commands_of_curl_become_requests(tmp_path: Path) -> None:
+    """Equal ones become one with a weight, other hosts are left out, and braces of theirs are no slots."""
+    found = read(tmp_path, "calls.sh", COMMANDS)
+    front, put, create, search = found.requests
+    assert (front.method, front.path, front.weight) == ("GET", "/", 2)
+    assert (put.name, put.path, put.body) == ("put-orders-7", "/orders/7?x={{1}", '{{"a":1}')
+    assert put.headers == (
+        ("Authorization", "Bearer x"), ("accept-encoding", "gzip, deflate"), ("content-type", "application/json"),
+    )  # fmt: skip
+    assert (create.method, create.body) == ("POST", '{{"b":2}')
+    assert create.headers == (("accept", "application/json"), ("content-type", "application/json"))
+    assert search.body == "q=1&w=2" and dict(search.headers) == {
+        "authorization": "Basic YW5uOnNlY3JldA==",
+        "content-type": "application/x-www-form-urlencoded",
+    }
+    assert found.unsettled == {one.name for one in found.requests}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("curl 'http://127.0.0.1:3000/", "`calls.sh`, line 1, cannot be split into words"),
+        ("\nwget http://127.0.0.1:3000/", "`calls.sh`, line 2, begins with `wget`"),
+        ("curl -F file=@x http://127.0.0.1:3000/", "has `-F`, which is not understood"),
+        ("curl -d @body http://127.0.0.1:3000/", "has `-d`, which is not understood"),
+        ("curl http://127.0.0.1:3000/ http://127.0.0.1:3000/", "names two URLs"),
+        ("curl -X GET", "names no URL"),
+        ("curl http://127.0.0.1:3001/", "no request of `calls.sh` goes to 127.0.0.1:3000: they go to 127.0.0.1:3001"),
+        ("# nothing", "no request of `calls.sh` goes to 127.0.0.1:3000: it has none"),
+    ],
+)
+def test_a_command_that_is_not_understood_is_told(text: str, said: str, tmp_path: Path) -> None:
+    """What would be sent otherwise than curl does is refused, with the line."""
+    with pytest.raises(LabError) as error:
+        read(tmp_path, "calls.sh", text)
+    assert said in error.value.message and error.value.hint
+
+
+def entry(url: str, status: int, method: str = "GET", body: str | None = None, **headers: str) -> dict[str, object]:
+    """One entry of an archive."""
+    asked = {"method": method, "url": url, "headers": [{"name": name, "value": value} for name, value in headers.items()]}
+    return {"request": asked | ({} if body is None else {"postData": {"text": body}}), "response": {"status": status}}
+
+
+def test_an_archive_knows_what_was_answered(tmp_path: Path) -> None:
+    """Its statuses are good ones; what the browser had already is asked in full, and headers of one connection are left out."""
+    own = {"Host": "127.0.0.1:3000", ":authority": "x", "If-None-Match": '"1"', "Accept": "*/*", "Connection": "keep-alive"}
+    entries = [
+        entry("http://127.0.0.1:3000/list", 304, **own),
+        entry("http://127.0.0.1:3000/orders", 201, "POST", '{"a":1}'),
+        entry("https://fonts.example.com/x", 200),
+    ]
+    found = read(tmp_path, "shop.har", json.dumps({"log": {"entries": entries}}))
+    one, other = found.requests
+    assert (one.headers, one.name in found.unsettled) == ((("Accept", "*/*"),), True)
+    assert (other.expect.status, other.body, other.name in found.unsettled) == (201, '{{"a":1}', False)
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"log":{"entries":[{}]}}', '{"log":{"entries":7}}', "[1]"])
+def test_what_is_no_archive_is_told(text: str, tmp_path: Path) -> None:
+    """Not a traceback."""
+    with pytest.raises(LabError, match="`shop.har` is no HTTP archive"):
+        read(tmp_path, "shop.har", text)
+
+
+def test_other_requests_have_another_digest(tmp_path: Path) -> None:
+    """A record that goes on is held to it."""
+    one, other = (read(tmp_path, "calls.sh", f"curl /{path}") for path in "ab")
+    assert one.digest != other.digest and isinstance(one.requests[0], LoadRequest)
