@@ -70,7 +70,7 @@ def test_no_module_has_a_word_of_a_contract(word: str) -> None:
 def test_no_file_speaks_of_a_contract(word: str) -> None:
     """Names that are no ordinary words stand nowhere in the code: no comment, page or help text is about one contract."""
     pattern = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])")
-    assert [name for name, text in texts().items() if pattern.search(text)] == []
+    assert [name for name, text in texts().items() if word in text and pattern.search(text)] == []
 
 
 def test_words_are_seen() -> None:
