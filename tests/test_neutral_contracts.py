@@ -19,6 +19,11 @@ THEIR_OWN = {
     "ping": "a question that only asks whether a connection lives",
     "time": "a quantity",
     "lookup": "a word of long English names, among those that are no secrets",
+    "create": "a word of SQL, and what records do",
+    "update": "a word of SQL, and of methods",
+    "read": "what is done with files and counters",
+    "page": "the kind of a report",
+    "items": "a word of JSON Schema",
 }
 """Words of contracts that the lab needs for something else, and for what."""
 
