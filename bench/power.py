@@ -2,8 +2,8 @@
 
     bench/power.py --runs 200
 
-The layout is the demo's: five stacks on six workloads in rounds of all five. Starts scatter by 5 to 15 %, and the machine drifts by
-30 % from round to round. In a spoilt block everything scatters by so many times as much. No server is started.
+The layout is the demo's: five stacks on six workloads in rounds of all five. Starts scatter by 5 to 15 %, and the machine
+drifts by 30 % from round to round. In a spoilt block everything scatters by so many times as much. No server is started.
 """
 
 from __future__ import annotations
