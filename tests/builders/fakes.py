@@ -245,8 +245,9 @@ class FakePath:
         """Its port is its own."""
         return ()
 
-    def exposure(self) -> None:
-        """It is not."""
+    def ways_of_listening(self, _: int | None) -> list[Finding]:
+        """It is not exposed, and has room for everybody."""
+        return []
 
     def listens(self) -> bool:
         return self._server.not_ready is None

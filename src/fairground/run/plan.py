@@ -136,7 +136,7 @@ def _fitted(
     cost_s: Callable[[Suite, Sequence[PlanPart]], float],
     most_steps: int = len(windows.SHORTER_S),
 ) -> tuple[Suite, Sequence[PlanPart]]:
-    """Fit a suite of one block, so that the block costs no more than `block_s`, in so many steps at most.
+    """Fit a suite of one block, so that the block costs `block_s` at most, in so many steps.
 
     Returns the suite with its seconds in turns, and the parts with their windows.
     Whole windows become shorter first. Where the shortest cost too much, turns take what is left, but no less than a window does.
@@ -214,7 +214,7 @@ def remaining_s(plan: Plan, done: Collection[int], mean: float | None) -> float:
 
 
 def is_worth_a_page(plan: Plan, trial: Trial) -> bool:
-    """True for the last trial of the blocks 1, 2, 4, 8 and so on of a plan that has more: a page costs little beside them.
+    """True for the last trial of the blocks 1, 2, 4, 8 and so on of a plan with more blocks. A page costs little beside them.
 
     With a budget none is: all of it is for measuring. Nor is one that is void and will be repeated.
     """
