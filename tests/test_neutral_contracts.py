@@ -19,6 +19,11 @@ THEIR_OWN = {
     "ping": "a question that only asks whether a connection lives",
     "time": "a quantity",
     "lookup": "a word of long English names, among those that are no secrets",
+    "create": "a word of SQL, and what records do",
+    "update": "a word of SQL, and of methods",
+    "read": "what is done with files and counters",
+    "page": "the kind of a report",
+    "items": "a word of JSON Schema",
 }
 """Words of contracts that the lab needs for something else, and for what."""
 
@@ -70,7 +75,7 @@ def test_no_module_has_a_word_of_a_contract(word: str) -> None:
 def test_no_file_speaks_of_a_contract(word: str) -> None:
     """Names that are no ordinary words stand nowhere in the code: no comment, page or help text is about one contract."""
     pattern = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])")
-    assert [name for name, text in texts().items() if pattern.search(text)] == []
+    assert [name for name, text in texts().items() if word in text and pattern.search(text)] == []
 
 
 def test_words_are_seen() -> None:

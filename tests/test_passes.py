@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from builders import passes
-from builders.contracts import CONTRACTS
+from builders.contracts import CASES, CONTRACTS, SEEDS
 from builders.passes import Passes, representatives
 from builders.paths import TESTS
 from fairground.host import build
@@ -99,7 +99,30 @@ def test_two_copies_of_a_server_pass_alike(servers: tuple[Server, ...], tmp_path
     payer = min(servers, key=lambda one: one.id)
     build.copy_sources(payer.folder, tmp_path / "others" / "payer")
     (copy,) = manifest.load_servers(tmp_path / "others", CONTRACTS)
-    assert passes.pass_of(copy) == passes.pass_of(payer)
+    assert [passes.pass_of(one) for one in copy.stacks] == [passes.pass_of(one) for one in payer.stacks]
+
+
+def test_cases_that_a_stack_is_not_asked_do_not_judge_it(servers: tuple[Server, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another case of an optional workload concerns those alone that serve it."""
+    payer = min(servers, key=lambda one: one.id).stacks[0]
+    serving = replace(payer, variant=replace(payer.variant, serves=SEEDS.optional))
+    before = [passes.pass_of(one) for one in (payer, serving)]
+    (optional, *_) = (case for case in CASES if case.workloads and set(case.workloads) <= set(SEEDS.optional))
+    monkeypatch.setattr(passes.cases, "load", lambda _: (*CASES, replace(optional, id="another")))
+    passes.judges.cache_clear()
+    after = [passes.pass_of(one) for one in (payer, serving)]
+    passes.judges.cache_clear()
+    assert before[0] == after[0] and before[1] != after[1] and before[0] != before[1]
+
+
+def test_one_that_serves_all_stands_for_its_contract(servers: tuple[Server, ...]) -> None:
+    """It is tried each day beside those of each language, and whole where what judges it has changed."""
+    payer, pinger = sorted(servers, key=lambda one: one.id)
+    serving = {"serves": replace(payer.stacks[0].variant, serves=SEEDS.optional)}
+    all_served = replace(payer, variants=serving)
+    assert [one.id for one in representatives([all_served, pinger])] == [pinger.stacks[0].id, all_served.stacks[0].id]
+    built = replace(all_served, build=(("make",),))
+    assert passes.foremost(representatives([built, pinger])) == [built.stacks[0]]
 
 
 def test_the_file_names_stacks_that_there_are() -> None:

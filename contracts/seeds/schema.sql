@@ -46,6 +46,14 @@ CREATE TABLE web_users (
     created_at timestamp DEFAULT now()
 );
 
+CREATE TABLE items (
+    id          integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name        text NOT NULL,
+    price_cents integer NOT NULL,
+    stock       integer NOT NULL,
+    revision    integer NOT NULL DEFAULT 0    -- how often it was updated
+);
+
 CREATE FUNCTION pgbench_tx(p_aid bigint, p_tid bigint, p_bid bigint, p_delta integer) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN

@@ -42,3 +42,7 @@ ALTER TABLE pgbench_accounts ADD PRIMARY KEY (aid);
 
 INSERT INTO web_users (name, email)
 SELECT 'User ' || i, 'user' || i || '@example.com' FROM generate_series(1, 100) AS i;
+
+INSERT INTO items (name, price_cents, stock)
+SELECT 'Item ' || lpad(i::text, 7, '0'), 100 + (i::bigint * 7919) % 99900, (i * 13) % 1000
+FROM generate_series(1, $items) AS i ORDER BY i;

@@ -9,7 +9,9 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
+from builders.contracts import CONTRACTS
 from builders.paths import ROOT, TESTS
+from fairground import contract as cases
 from fairground.host import build
 from fairground.model import Server, Stack
 from fairground.model.contract import STANDARD
@@ -28,37 +30,59 @@ class Pass:
     judges: str
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What a stack is asked: all of its contract but for the workloads that it skips."""
+
+    contract: str
+    skipped: frozenset[str]
+
+
 @cache
-def judges(contract: Path) -> str:
-    """SHA-256 over a contract's folder and the code that tries its cases."""
-    digest = hashlib.sha256()
-    for path in (contract, *(ROOT / place for place in JUDGES)):
-        for file in sorted(path.rglob("*.*")) if path.is_dir() else [path]:
+def judges(asked: Asked) -> str:
+    """SHA-256 over all that judges a stack: the code that tries cases, the contract's data and rules, and its cases.
+
+    Cases of workloads that it skips are left out, and so are workloads, which no check loads: a new optional one changes nothing
+    for those that do not serve it, but for a table that it needs.
+    """
+    digest, contract = hashlib.sha256(), CONTRACTS[asked.contract]
+    for path in (contract.folder, *(ROOT / place for place in JUDGES)):
+        for file in [path] if path.is_file() else sorted(path.glob("*.*")):
             if file.suffix in (".py", ".toml", ".sql"):
                 digest.update(f"\0{file.relative_to(ROOT)}\0".encode() + file.read_bytes())
+    for case in cases.load(contract):
+        if not case.workloads or not asked.skipped.issuperset(case.workloads):
+            digest.update(f"\0{case!r}".encode())
     return digest.hexdigest()
 
 
-def pass_of(server: Server) -> Pass:
-    """What a stack of this server would pass with now."""
-    return Pass(build.sources_hash(server.folder), judges(server.contract.folder))
+def pass_of(stack: Stack) -> Pass:
+    """What a stack would pass with now."""
+    return Pass(build.sources_hash(stack.server.folder), judges(Asked(stack.server.contract.id, frozenset(stack.skip))))
 
 
 def representatives(servers: Iterable[Server]) -> list[Stack]:
     """The first stack of one server for each language and build tool: of that with the least sources, lock file included.
 
-    The lock file lists what a build fetches and compiles, so it is the quickest to build.
+    The lock file lists what a build fetches and compiles, so it is the quickest to build. Of a contract with optional workloads
+    the smallest that serves all of them is one, too.
     """
     first: dict[tuple[str, str], Stack] = {}
-    for server in sorted(servers, key=_size):
+    ordered = sorted(servers, key=_size)
+    for server in ordered:
         first.setdefault((server.language, server.build[0][0] if server.build else ""), server.stacks[0])
-    return list(first.values())
+    standing = list(first.values())
+    for contract in {one.contract.id: one.contract for one in ordered if one.contract.optional}.values():
+        serving = [stack for server in ordered if server.contract == contract for stack in server.stacks if not stack.skip]
+        if not any(stack.id in {one.id for one in standing} for stack in serving):
+            standing += serving[:1]
+    return standing
 
 
 def foremost(standing: Iterable[Stack]) -> list[Stack]:
-    """The first representative of each contract that skips no workload and is built, so that it can be had wherever its tools are."""
+    """The representative of each contract that skips the fewest workloads, and is built: it can be had wherever its tools are."""
     first = dict[str, Stack]()
-    for stack in sorted(standing, key=lambda one: (bool(one.server.skip), not one.server.build)):
+    for stack in sorted(standing, key=lambda one: (len(one.skip), not one.server.build)):
         first.setdefault(stack.server.contract.id, stack)
     return list(first.values())
 
@@ -84,7 +108,7 @@ class Passes:
         standing, tried = representatives(servers), list[tuple[Stack, bool]]()
         first = foremost(standing)
         for stack in (stack for server in servers for stack in server.stacks):
-            now, known = pass_of(stack.server), self._known(stack)
+            now, known = pass_of(stack), self._known(stack)
             changed = now.server not in {one.server for one in known}
             if changed or stack in standing:
                 tried.append((stack, changed or (stack in first and now not in known)))
@@ -93,11 +117,11 @@ class Passes:
     def note(self, stack: Stack) -> None:
         """The stack has passed here, but for cases with a deadline."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._note_of(stack).write_text(json.dumps(asdict(pass_of(stack.server))))
+        self._note_of(stack).write_text(json.dumps(asdict(pass_of(stack))))
 
     def keep(self, stack: Stack) -> None:
         """The stack has passed every case: the repository's file says so from now on."""
-        kept = {**self._kept(), stack.id: asdict(pass_of(stack.server))}
+        kept = {**self._kept(), stack.id: asdict(pass_of(stack))}
         self.file.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
 
     def _known(self, stack: Stack) -> list[Pass]:

@@ -1,12 +1,14 @@
-"""A lab in a process of its own whose trials are not void where others work beside it: see `quiet/sitecustomize.py`."""
+"""A lab whose trials are not void where others work beside it. `quiet/sitecustomize.py` makes one in a process of its own."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from builders.expected import OF_THE_MACHINE
 from builders.paths import ROOT, TESTS
+from fairground.model import Finding
 
 PATH = os.pathsep.join(str(one) for one in (TESTS / "quiet", TESTS, ROOT / "src"))
 """Where Python finds the lab, and what makes the machine quiet to it."""
@@ -15,3 +17,12 @@ PATH = os.pathsep.join(str(one) for one in (TESTS / "quiet", TESTS, ROOT / "src"
 def environment(cache: Path) -> Mapping[str, str]:
     """The environment of such a lab, with a cache of the tests' own. Its trials are tried once, so its exit code is known."""
     return {**os.environ, "FAIRGROUND_CACHE": str(cache), "CI": "1", "PYTHONPATH": PATH}
+
+
+def without_the_machine(judged: Callable[..., tuple[Finding, ...]]) -> Callable[..., tuple[Finding, ...]]:
+    """What is found by `judged`, but for what a busy machine does by itself."""
+
+    def quiet(*args: object, **named: object) -> tuple[Finding, ...]:
+        return tuple(one for one in judged(*args, **named) if one.id not in OF_THE_MACHINE)
+
+    return quiet

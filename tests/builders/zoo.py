@@ -39,6 +39,8 @@ def healthy_of(row: Row) -> str:
 WITH_A_HEALTHY_ONE = {row["workload"] for row in EXPECTED["trial"] if row["stack"] == healthy_of(row)}
 ALONE = ("ready", "connections", "strays")
 """Findings of which a neighbour has its part: it waits, finds no connection, or is told that strays may be its own."""
+WARMUP_S = 0.5
+"""Long enough for what an animal does: whether its server had settled is not asked."""
 NEVER_READY_S = 3.0
 """How long a test waits for an animal that never becomes ready: all others have the bench's time."""
 
@@ -76,7 +78,8 @@ def settings_of(row: Row) -> CellSettings:
 
 def load_of(row: Row, window_s: float) -> Load:
     """The closed loop of a row."""
-    return Load(row["connections"], window_s=row.get("window_s", window_s), warmup_min_s=1.0, warmup_max_s=1.0, timeout_ms=5000)
+    window_s = row.get("window_s", window_s)
+    return Load(row["connections"], window_s=window_s, warmup_min_s=WARMUP_S, warmup_max_s=WARMUP_S, timeout_ms=5000)
 
 
 def is_possible(row: Row, bench: Bench) -> bool:

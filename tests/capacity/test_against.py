@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from builders import quiet
 from builders.odd import answer, odd
-from builders.paths import ENGINE, ROOT
+from builders.paths import ENGINE
 from builders.service import served
 from fairground.host import free_port, listens
 
@@ -23,7 +24,7 @@ BRIEF = ("--connections", "4", "--budget", "8s")
 
 def lab(*words: str) -> subprocess.CompletedProcess[str]:
     """Run the lab with these words."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "CI": "1", "NO_COLOR": "1"}
+    environment = os.environ | {"PYTHONPATH": quiet.PATH, "CI": "1", "NO_COLOR": "1"}
     return subprocess.run(
         [sys.executable, "-m", "fairground", *words], env=environment, capture_output=True, text=True, timeout=180
     )

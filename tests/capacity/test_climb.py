@@ -10,9 +10,9 @@ from typing import Any, cast
 
 import pytest
 
+from builders import quiet
 from builders.benches import bench_on
 from builders.contracts import CONTRACTS, SEEDS
-from builders.expected import OF_THE_MACHINE
 from builders.paths import ROOT
 from builders.steps import outcomes, step
 from fairground.capacity import drive, loadcurve, objective
@@ -22,7 +22,7 @@ from fairground.host import Keeper
 from fairground.inputs import manifest, workload_files
 from fairground.judge import validity
 from fairground.judge.clocks import with_cpu
-from fairground.model import BadAnswer, Cell, CellSettings, Finding, LabError, Load, Topology
+from fairground.model import BadAnswer, Cell, CellSettings, LabError, Load, Topology
 from fairground.postgres import Database
 
 MOST = 200.0
@@ -95,12 +95,7 @@ def test_what_a_search_saw_of_a_void_arm_rejects_nobody(void: str | None, reject
 @pytest.fixture
 def made(keeper: Keeper, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
     """Climbs of animals on a machine whose noise does not count, with one pass over the curve."""
-    findings = validity.findings
-
-    def quiet(*args: Any, **named: Any) -> tuple[Finding, ...]:
-        return tuple(one for one in findings(*args, **named) if one.id not in OF_THE_MACHINE)
-
-    monkeypatch.setattr(validity, "findings", quiet)
+    monkeypatch.setattr(validity, "findings", quiet.without_the_machine(validity.findings))
     monkeypatch.setattr(loadcurve, "_generators_fault", lambda *_: None)
     monkeypatch.setattr(drive, "CURVE_PASSES", 1)
     bench = bench_on(keeper, database)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from builders import quiet
 from builders.encrypted import Frames, encrypted, paper
-from builders.paths import ROOT
 from builders.service import served
 from fairground.capacity.service import behaviour
 from fairground.capacity.service.behaviour import Encrypted
@@ -30,7 +30,7 @@ def asked(port: int, tls: Tls | None) -> Asked:
 
 def attempt(*words: str, **environ: str) -> subprocess.CompletedProcess[str]:
     """Run `try` with these words."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "CI": "1", "NO_COLOR": "1"} | environ
+    environment = os.environ | {"PYTHONPATH": quiet.PATH, "CI": "1", "NO_COLOR": "1"} | environ
     return subprocess.run(
         [sys.executable, "-m", "fairground", "try", *words], env=environment, capture_output=True, text=True, timeout=120
     )

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from builders import quiet
 from builders.odd import answer, odd
-from builders.paths import ROOT
 from builders.service import ENGINE, served
 from fairground import records
 from fairground.capacity.service import address
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.live
 
 def attempt(*words: str) -> subprocess.CompletedProcess[str]:
     """Run `try` with these words."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "CI": "1", "NO_COLOR": "1"}
+    environment = os.environ | {"PYTHONPATH": quiet.PATH, "CI": "1", "NO_COLOR": "1"}
     return subprocess.run(
         [sys.executable, "-m", "fairground", "try", *words], env=environment, capture_output=True, text=True, timeout=120
     )
@@ -114,7 +114,7 @@ def test_few_open_files_are_told_with_what_helps(tmp_path: Path) -> None:
     """The hint names no option that `try` has not; the checks alone need few."""
     with odd(lambda *_: answer()) as port:
         words = f"exec {sys.executable} -m fairground try http://127.0.0.1:{port}/ --results {tmp_path}"
-        environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "CI": "1", "NO_COLOR": "1"}
+        environment = os.environ | {"PYTHONPATH": quiet.PATH, "CI": "1", "NO_COLOR": "1"}
         few = [
             subprocess.run(
                 ["sh", "-c", f"ulimit -n {files}; {words} {more}"], env=environment, capture_output=True, text=True, timeout=60

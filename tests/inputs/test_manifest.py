@@ -108,6 +108,26 @@ def test_manifest_becomes_server(tmp_path: Path) -> None:
     ]
 
 
+def test_an_optional_workload_is_asked_of_those_that_serve_it(tmp_path: Path) -> None:
+    """A variant says what it serves, or its server for all of them; of the others a sentence says that they do not."""
+    first, second, *more = SEEDS.optional
+    said = f'serves = ["{first}", "{second}"]'
+    text = GOOD.replace('approach = "documented"\nenv', f'approach = "documented"\n{said}\nenv')
+    plain, other = manifest.load_servers(put(tmp_path, "example", text), CONTRACTS)[0].stacks
+    assert plain.skip == {"users": "It has no users."} | {one: f"does not serve `{one}`" for one in SEEDS.optional}
+    assert other.skip == {"users": "It has no users."} | {one: f"does not serve `{one}`" for one in more}
+    (tmp_path / "servers" / "example" / "server.toml").write_text(text.replace('title = "Example"', 'title = "Example"\n' + said))
+    (server,) = manifest.load_servers(tmp_path / "servers", CONTRACTS)
+    assert [set(stack.variant.serves) for stack in server.stacks] == [{first, second}] * 2
+
+
+def test_an_optional_workload_is_there() -> None:
+    """A contract names none that it does not have."""
+    with pytest.raises(LabError, match="there is no workload `reed` for `optional` of") as raised:
+        workload_files.load_workloads(replace(SEEDS, optional=("page", "reed")))
+    assert (raised.value.hint or "").startswith("did you mean `read`?")
+
+
 TUNED = (
     'approach = "tuned"\ntuning = [{ what = "X=1", why = "less work", source = "https://example.org/x" }]\nserve = ["./other"]\n'
 )
@@ -235,9 +255,10 @@ def test_unknown_stack_gets_nearest_names(text: str, hint: str, tmp_path: Path) 
 # ---------------------------------------------------------------- workloads
 
 
-def test_lab_has_its_nine_workloads() -> None:
+def test_lab_has_its_workloads() -> None:
     """The workloads are those that the contract has routes for."""
-    assert " ".join(sorted(WORKLOADS)) == "db-ping db-time lookup ping time transfer transfer-ordered tx users"
+    asked = "db-ping db-time lookup ping time transfer transfer-ordered tx users"
+    assert sorted(WORKLOADS) == sorted([*asked.split(), "read", "page", "create", "update", "crud"])
 
 
 @pytest.mark.parametrize("identity", WORKLOADS)
@@ -246,14 +267,15 @@ def test_workload_is_explained(identity: str) -> None:
     workload = next(one for one in workload_files.load_workloads(SEEDS) if one.id == identity)
     assert 2 <= len(re.findall(r"\.(?:\s|$)", workload.why)) <= 6
     assert workload.uses_database == (workload.limit_sql is not None)
-    assert bool(workload.first.ledger) == workload.audit.writes == bool(workload.audit.ledgers)
+    ledgers = any(one.ledger for one in workload.requests)
+    assert ledgers == bool(workload.audit.ledgers) and workload.audit.writes == bool(ledgers or workload.audit.history)
 
 
 @pytest.mark.parametrize("identity", WORKLOADS)
 def test_every_ledger_is_audited(identity: str) -> None:
     """What the engine sums is compared with the database, each sum once."""
     workload = next(one for one in workload_files.load_workloads(SEEDS) if one.id == identity)
-    assert {entry.name for entry in workload.first.ledger} == {check.name for check in workload.audit.ledgers}
+    assert {entry.name for one in workload.requests for entry in one.ledger} == {check.name for check in workload.audit.ledgers}
 
 
 def test_file_name_must_be_an_id(tmp_path: Path) -> None:
@@ -317,9 +339,9 @@ def test_group_inherits_from_the_top(tmp_path: Path) -> None:
 
 
 def test_matrix_names_no_server() -> None:
-    """The suite of everything measures all workloads and speaks of no single server, so that adding one changes nothing in it."""
+    """The suite of everything has all workloads that each stack is asked. It speaks of no server: adding one changes nothing."""
     suite = manifest.load_suite(ROOT / "suites" / "matrix.toml")
-    assert {workload for group in suite.groups for workload in group.workloads} == set(WORKLOADS)
+    assert {workload for group in suite.groups for workload in group.workloads} == set(WORKLOADS) - set(SEEDS.optional)
     assert {stack for group in suite.groups for stack in group.stacks} <= {"all", "deployed"}
 
 

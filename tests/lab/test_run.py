@@ -12,10 +12,12 @@ from typing import Any, cast
 
 import pytest
 
+from builders import quiet
 from builders.testbed import start_nothing
 from fairground import records
 from fairground.host import machine
 from fairground.inputs.roots import ROOT
+from fairground.judge import validity
 from fairground.lab import run as runs
 from fairground.lab.events import Absent, Began, Building, Built, Event, Planned, Reported, Said, TrialDone, Within
 from fairground.lab.places import Places
@@ -44,7 +46,8 @@ def test_the_time_that_is_told_is_that_of_what_is_left(monkeypatch: pytest.Monke
 
 @pytest.fixture
 def inputs(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inputs:
-    """A lab of the zoo's servers, with results of its own, which repeats void trials at once."""
+    """A lab of the zoo's servers, with results of its own, to which the machine is quiet, and which repeats void trials at once."""
+    monkeypatch.setattr(validity, "findings", quiet.without_the_machine(validity.findings))
     monkeypatch.setattr(retry, "PAUSES_S", (0, 0))
     environ = {**os.environ, "FAIRGROUND_CACHE": str(cache)}
     return Inputs(Places.of(environ, ZOO, tmp_path), "./fairground run one")

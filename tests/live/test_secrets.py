@@ -7,11 +7,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
+from builders import quiet
 from builders.paths import ROOT
 from fairground.host import free_port
 from fairground.postgres import Database
@@ -55,6 +56,9 @@ about = "as it comes"
 approach = "engine"
 """
 
+LOOK_S = 0.05
+"""How often the command lines of this machine are read."""
+
 
 def lines_with(word: str) -> set[str]:
     """The command lines on this machine in which a word is."""
@@ -69,19 +73,25 @@ def lines_with(word: str) -> set[str]:
     return found
 
 
+def ended(process: subprocess.Popen[bytes]) -> int | None:
+    """Its exit code once it has ended, and none where it has not a moment later: who looked all the time would take its processor."""
+    with suppress(subprocess.TimeoutExpired):
+        return process.wait(LOOK_S)
+    return None
+
+
 def measured(words: tuple[str, ...], word: str, folder: Path) -> tuple[int, str]:
     """Run the lab with these words. From its first sentence to its end no command line may show the word; its code and output."""
     said, shown = folder / "said", set[str]()
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "CI": "1", "NO_COLOR": "1"}
+    environment = os.environ | {"PYTHONPATH": quiet.PATH, "CI": "1", "NO_COLOR": "1"}
     with said.open("wb") as stream:
         process = subprocess.Popen(
             [sys.executable, "-m", "fairground", *words], env=environment, cwd=folder, stdout=stream, stderr=stream
         )
         try:
-            while process.poll() is None:
+            while (code := ended(process)) is None:
                 if said.stat().st_size:
                     shown |= lines_with(word)
-            code = process.wait()
         finally:
             process.kill()
             process.wait()

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from builders import zoo
+from builders import quiet, zoo
 from builders.contracts import SEEDS
-from builders.paths import ROOT
 from builders.zoo import Row, Sessions
 from fairground.host import free_port, server
 from fairground.judge import sizing
@@ -155,7 +154,7 @@ def test_as_a_service_without_a_contract(bench: Bench, row: Row, tmp_path: Path)
     words = ["try", "--url", f"http://127.0.0.1:{port}/ping", "--window", "1", "--json", "--results", str(tmp_path), "--"]
     done = subprocess.run(
         [sys.executable, "-m", "fairground", *words, *stack.server.serve],
-        cwd=stack.server.folder, env={**os.environ, **environ, "PYTHONPATH": str(ROOT / "src"), "CI": "1"}, capture_output=True,
+        cwd=stack.server.folder, env={**os.environ, **environ, "PYTHONPATH": quiet.PATH, "CI": "1"}, capture_output=True,
         text=True, timeout=120,
     )  # fmt: skip
     found = {one["id"] for one in json.loads(done.stdout)["checks"] if one["severity"] == "reject"}

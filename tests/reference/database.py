@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from reference import rows
+from reference import items, rows
 
 
 class DatabaseFailed(Exception):
@@ -41,13 +41,14 @@ class Database:
         self._rows.executescript(
             "CREATE TABLE web_users (id, credits); CREATE TABLE pgbench_history (aid);"
             "CREATE TABLE pgbench_accounts (aid, abalance); CREATE TABLE pgbench_tellers (tid, tbalance);"
-            "CREATE TABLE pgbench_branches (bid, bbalance);"
+            f"CREATE TABLE pgbench_branches (bid, bbalance); {items.TABLE};"
         )
         for number in range(1, 101):
             self.run("INSERT INTO web_users VALUES (?, 100)", number)
             self.run("INSERT INTO pgbench_accounts VALUES (?, 0)", number)
             self.run("INSERT INTO pgbench_tellers VALUES (?, 0)", number)
         self.run("INSERT INTO pgbench_branches VALUES (1, 0)")
+        items.seed(self)
 
     def run(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         with self.changed:
@@ -62,7 +63,8 @@ class Database:
         if "clock_timestamp()" in sql:
             told = json.loads(str((values or {})["answer"]))["serverTime"]
             return [(abs(time.time() - told) <= 2,)]
-        return self.run(sql)
+        said = items.known(self, sql, values or {})
+        return self.run(sql) if said is None else said
 
     def connect(self) -> Session:
         if self.away:

@@ -129,4 +129,15 @@ FAULTS = [
     ("keeps-listening", "terminates", "still accepts connections"),
     ("writes-twice", "tx-unprepared", "should have moved by 8, and moved by 16"),
     ("stops-quietly", "tx-unprepared", "the server's process ended"),
+    # rows that are read, listed, made and updated
+    ("same-item", "read", "`id` in the body is `1`, expected `777`"),
+    ("errors-are-200", "read-unknown", "expected status 404, got 200"),
+    ("reversed", "page", "`id` in element 0 of the body is `20`, expected `1`"),
+    ("errors-are-200", "page-refused", "expected status 400 or 422, got 200"),
+    ("writes-twice", "create", "should have moved by 2, and moved by 4"),
+    ("takes-any-item", "create-refused", "got 201"),
+    ("writes-twice", "update", "`revision` in the body"),
+    ("same-item", "update-refused", "expected status 404, got 200"),
+    ("takes-any-item", "update-refused", "expected status 400 or 422, got 200"),
+    ("writes-twice", "items-unprepared", "`revision` in the body"),
 ]

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import unquote_plus
 
 from fairground.contract.case import ProcedureSettings
+from reference import items
 from reference.database import Database, DatabaseFailed, Session, Transaction
 from reference.rows import ACCOUNT_IDS, ACCOUNTS, USER_KEYS, USERS, caesar, iso_milliseconds
 from reference.talk import Talk
@@ -70,7 +71,7 @@ class Server:
         path, _, query = target.partition("?")
         try:
             return self._route("GET" if method == "HEAD" else method, path, query, headers, body)
-        except Refused as refused:
+        except (Refused, items.NoItem) as refused:
             status, message = refused.args
         except DatabaseFailed as error:
             status, message = 500, str(error)
@@ -91,6 +92,8 @@ class Server:
             return (self._tx if path == "/tx" else self._transfer)(self._numbers(path, query))
         if path == "/lookup" and method == "POST":
             return self._lookup(headers, body)
+        if (item := items.PATH.fullmatch(path)) and method in ("GET", "PUT" if item[1] else "POST"):
+            return items.answer(self.database, self.faults, (method, item[1]), query, body)
         if "errors-are-200" in self.faults:
             return 200, b'{"ok":true,"message":"OK"}'
         raise Refused(405 if path in (*gets, "/tx", "/transfer", "/lookup") else 404, "not here")

@@ -25,7 +25,7 @@ def test_with_blocks_the_story_says_who_leads_and_where_it_matters_most() -> Non
     """Ties are counted as ties, and the widest gap is between stacks that share no group."""
     leads, widest = told(fixture.six_blocks())
     assert leads == "alder:inline and birch:pool are each among the fastest on 3 of 3 workloads."
-    assert widest.startswith("The choice matters most on `transfer`: alder:inline gives 4.3 times as much as fir:raw, ")
+    assert widest.startswith("The choice matters most on `transfer`: alder:inline gives 4.3 times as much as fir:raw (95 % CI ")
 
 
 def test_with_one_block_the_story_ranks_nobody() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.contracts import WORKLOADS
+from builders.contracts import SEEDS, WORKLOADS
 from builders.orchard import make_orchard
 from builders.paths import ROOT
 from fairground.inputs import contracts, manifest, workload_files
@@ -70,7 +70,7 @@ def test_all_are_those_of_the_contract(places: Places) -> None:
     assert cells(places, ("picker",), ("all",)) == both
     assert cells(places, ("all",), ("all",), "orchard") == both
     everything = cells(places, ("picker", "usual"), ("all",))
-    assert both < everything and {name for _, name in everything - both} == set(WORKLOADS)
+    assert both < everything and {name for _, name in everything - both} == set(WORKLOADS) - set(SEEDS.optional)
 
 
 def test_pairs_of_two_contracts_are_told_in_one_line(places: Places) -> None:
@@ -81,6 +81,9 @@ def test_pairs_of_two_contracts_are_told_in_one_line(places: Places) -> None:
     assert told == (
         "pairs of two contracts: usual:plain orchard/trees and 2 more", "a stack is asked the workloads of its own contract"
     )  # fmt: skip
+    assert planned(places, ("usual",), ("ping", SEEDS.optional[0])).skipped == {
+        f"usual:plain {SEEDS.optional[0]}": f"does not serve `{SEEDS.optional[0]}`"
+    }
     assert not planned(places, both, ("all",)).skipped and not planned(places, ("usual",), ("ping",)).skipped
 
 

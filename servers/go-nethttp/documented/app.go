@@ -25,6 +25,7 @@ type store interface {
 
 type app struct {
 	db       store
+	pgx      *database // the same, where it is pgxpool: it alone serves items
 	accounts map[string]Account
 }
 
@@ -53,6 +54,12 @@ func (a *app) routes() http.Handler {
 	mux.Handle("POST /tx", handler(a.tx))
 	mux.Handle("POST /transfer", handler(a.transfer))
 	mux.Handle("POST /lookup", handler(a.lookup))
+	if a.pgx != nil {
+		mux.Handle("GET /items/{id}", handler(a.item))
+		mux.Handle("GET /items", handler(a.items))
+		mux.Handle("POST /items", handler(a.createItem))
+		mux.Handle("PUT /items/{id}", handler(a.updateItem))
+	}
 	mux.Handle("/", handler(func(http.ResponseWriter, *http.Request) error { return failure{404, "not found"} }))
 	return mux
 }

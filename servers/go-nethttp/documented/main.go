@@ -27,7 +27,8 @@ func main() {
 		log.Fatal(err)
 	}
 	defer db.close()
-	app := &app{db: db, accounts: load(ctx, db.accounts)}
+	pgx, _ := db.(*database)
+	app := &app{db: db, pgx: pgx, accounts: load(ctx, db.accounts)}
 	server := &http.Server{Addr: net.JoinHostPort(os.Getenv("HOST"), os.Getenv("PORT")), Handler: app.routes()}
 	go func() {
 		if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {

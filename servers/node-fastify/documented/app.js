@@ -1,6 +1,7 @@
 // The routes of the contract, as Fastify's documentation writes them: with schemas for what comes in and what goes out.
 import Fastify from 'fastify'
 import * as database from './database.js'
+import { items } from './items.js'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 const ID = { type: 'integer', minimum: 1, maximum: 2147483647 }
@@ -75,6 +76,8 @@ export function createApp (accounts, addFixed = fixedRoutes) {
     if (!account) throw new HttpError(404, 'no such account')
     return account
   })
+
+  app.register(items)
   return app
 }
 

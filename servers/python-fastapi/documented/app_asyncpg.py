@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import asyncpg
 from errors import add_handlers
 from fastapi import Depends, FastAPI, HTTPException, Request, Response
-from models import Account, AccountId, Delta, Done, Id, Message, Sender, ServerTime, User
+from models import Account, AccountId, After, Delta, Done, Id, Item, ItemId, Message, NewItem, Sender, ServerTime, User
 
 WAIT_MS = os.environ.get("POOL_WAIT_MS")
 RELEASE_S = 5
@@ -114,3 +114,41 @@ async def lookup(asked: AccountId, request: Request) -> Account:
     if account is None:
         raise HTTPException(404, "no such account")
     return account
+
+
+@app.get("/items/{item_id}")
+async def read_item(connection: Connection, item_id: ItemId) -> Item:
+    return item(await connection.fetchrow("SELECT id, name, price_cents, stock, revision FROM items WHERE id = $1", item_id))
+
+
+@app.get("/items")
+async def list_items(connection: Connection, after: After = 0) -> list[Item]:
+    rows = await connection.fetch(
+        "SELECT id, name, price_cents, stock, revision FROM items WHERE id > $1 ORDER BY id LIMIT 20", after
+    )
+    return [Item(**row) for row in rows]
+
+
+@app.post("/items", status_code=201)
+async def create_item(connection: Connection, new: NewItem) -> Item:
+    row = await connection.fetchrow(
+        "INSERT INTO items (name, price_cents, stock) VALUES ($1, $2, $3) RETURNING id, name, price_cents, stock, revision",
+        new.name, new.price_cents, new.stock,
+    )  # fmt: skip
+    return item(row)
+
+
+@app.put("/items/{item_id}")
+async def update_item(connection: Connection, item_id: ItemId, new: NewItem) -> Item:
+    row = await connection.fetchrow(
+        "UPDATE items SET name = $1, price_cents = $2, stock = $3, revision = revision + 1 WHERE id = $4 "
+        "RETURNING id, name, price_cents, stock, revision",
+        new.name, new.price_cents, new.stock, item_id,
+    )  # fmt: skip
+    return item(row)
+
+
+def item(row: Any) -> Item:
+    if row is None:
+        raise HTTPException(404, "no such item")
+    return Item(**row)

@@ -3,12 +3,15 @@
 from datetime import UTC, datetime
 from typing import Annotated
 
-from fastapi import Query
-from pydantic import BaseModel, field_serializer
+from fastapi import Path, Query
+from pydantic import BaseModel, Field, field_serializer
 
 INT4_MAX = 2147483647
 Id = Annotated[int, Query(ge=1, le=INT4_MAX)]
 Delta = Annotated[int, Query(ge=-INT4_MAX - 1, le=INT4_MAX)]
+ItemId = Annotated[int, Path(ge=1, le=INT4_MAX)]
+After = Annotated[int, Query(ge=0, le=INT4_MAX)]
+Number = Annotated[int, Field(ge=0, le=INT4_MAX)]
 Sender = Annotated[int, Query(alias="from", ge=1, le=INT4_MAX)]
 
 UPPER, LOWER = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"abcdefghijklmnopqrstuvwxyz"
@@ -61,3 +64,17 @@ class Account(BaseModel):
     created_at: str
     region: str
     note: str
+
+
+class NewItem(BaseModel):
+    name: str = Field(min_length=1)
+    price_cents: Number
+    stock: Number
+
+
+class Item(BaseModel):
+    id: int
+    name: str
+    price_cents: int
+    stock: int
+    revision: int

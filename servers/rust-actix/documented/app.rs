@@ -15,16 +15,18 @@ use serde_json::json;
 
 use crate::{
     error::AppError,
+    items,
     records::Account,
     store::{PING, READY, Store, TIME},
 };
 
-type Answer = Result<HttpResponse, AppError>;
+pub type Answer = Result<HttpResponse, AppError>;
 
 pub fn routes(config: &mut web::ServiceConfig) {
     config
         .app_data(web::QueryConfig::default().error_handler(|error, _| AppError::rejection(error)))
         .app_data(web::JsonConfig::default().error_handler(|error, _| AppError::rejection(error)))
+        .app_data(web::PathConfig::default().error_handler(|error, _| AppError::rejection(error)))
         .service(ready)
         .service(ping)
         .service(time)
@@ -34,6 +36,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
         .service(tx)
         .service(transfer)
         .service(lookup)
+        .configure(items::routes)
         .default_service(web::to(unknown));
 }
 

@@ -27,7 +27,7 @@ impl Deadpool {
         Self { pool, prepared: settings.prepared }
     }
 
-    async fn rows(&self, sql: &str, parameters: &[(&(dyn ToSql + Sync), Type)]) -> Result<Vec<Row>, AppError> {
+    pub async fn rows(&self, sql: &str, parameters: &[(&(dyn ToSql + Sync), Type)]) -> Result<Vec<Row>, AppError> {
         let client = self.pool.get().await?;
         if !self.prepared {
             return Ok(client.query_typed(sql, parameters).await?);

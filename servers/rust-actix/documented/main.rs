@@ -3,6 +3,7 @@
 mod app;
 mod deadpool;
 mod error;
+mod items;
 mod records;
 mod sqlx;
 mod store;

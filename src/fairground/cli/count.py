@@ -113,7 +113,7 @@ def run(context: typer.Context, given: Given, places: Places) -> None:
         workloads = places.workloads_of(given["workload"] or (), stacks, given["contract"])
         arms = [CountArm(one.id, one.id) for one in stacks]
         budget_s = BUDGET_S if given["budget"] is None else numbers.seconds("--budget", given["budget"])
-        names = [one.id for one in workloads if all(one.id not in stack.server.skip for stack in stacks)]
+        names = [one.id for one in workloads if all(one.id not in stack.skip for stack in stacks)]
         record = _count(places, given, _asked(context, given, arms, names, False, FLOOR, budget_s))
     _tell(record, None, given["as_json"], None)
 

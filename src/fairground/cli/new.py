@@ -16,15 +16,17 @@ from fairground.lab.places import Places
 def new(
     name: Annotated[str, typer.Argument(help="The new server's id: a–z, 0–9, -.")],
     source: Annotated[str, typer.Option("--from", help="The server whose folder is copied.")] = "",
+    variant: Annotated[str, typer.Option(help="Only this variant of it, with names and an empty README of its own.")] = "",
     servers: Servers = None,
     as_json: Json = False,
 ) -> None:
     """Begin a server as a copy of another: its sources, without what was built.
 
-    Example: ./fairground new my-server --from SERVER
+    Examples: ./fairground new my-server --from SERVER · ./fairground new my-server --from SERVER --variant documented
     """
-    target = folders.new(Places.of(os.environ, servers), name, source)
+    target = folders.new(Places.of(os.environ, servers), name, source, variant)
     if as_json:
         streams.document({"id": name, "folder": str(target)})
     else:
-        streams.line(f"{target} is a copy of {source}. Edit it, then: ./fairground check {name}")
+        copied = f"{source}:{variant}" if variant else source
+        streams.line(f"{target} is a copy of {copied}. Edit it, then: ./fairground check {name}")

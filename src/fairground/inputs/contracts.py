@@ -81,6 +81,7 @@ class ContractFile:
     data: dict[str, DataTable] = field(default_factory=dict)
     schema: SchemaTable | None = None
     backlog: int | None = None
+    optional: tuple[str, ...] = ()
 
 
 def load_contracts(folder: Path) -> dict[str, Contract]:
@@ -121,6 +122,7 @@ def read_contract(folder: Path) -> Contract:
         ErrorRules(_several(file.errors.content_type), file.errors.body, file.errors.headers),
         check_tables(source, file.data, known), sql,
         None if file.schema is None else _migrations(source, file.schema, folder, {**numbers, **scaled}), file.backlog,
+        file.optional,
     )  # fmt: skip
 
 

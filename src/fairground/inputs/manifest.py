@@ -56,6 +56,7 @@ class _ServerFile:
     needs: tuple[tuple[str, ...], ...] = ()
     build: tuple[tuple[str, ...], ...] = ()
     skip: dict[str, str] = field(default_factory=dict)
+    serves: tuple[str, ...] = ()
     contract: str = STANDARD
     paths: dict[str, str] = field(default_factory=dict)
     environment: dict[str, str] | None = None
@@ -111,11 +112,25 @@ def _server(path: Path, contracts: Mapping[str, Contract], workloads: Collection
             raise source.error(("skip", workload), f"unknown workload `{workload}` in `[skip]` of", hint)
     told = contract.environment if file.environment is None else file.environment
     variants = read_variants(source, file.variants, told, of_past=of_past)
+    for name, variant in variants.items():
+        variants[name] = replace(variant, serves=_served(source, file, name, contract))
     return Server(
         identity, file.title, file.language, file.homepage, file.about, path.parent, file.needs, file.build, file.version,
         file.serve, variants, skip, contract, file.paths, file.environment, file.port, file.ready,
         file.database,
     )  # fmt: skip
+
+
+def _served(source: Source, file: _ServerFile, variant: str, contract: Contract) -> tuple[str, ...]:
+    """The ids of the optional workloads that a variant serves: by its own `serves`, or by that of its server."""
+    own = file.variants[variant].serves
+    here: Location = ("serves",) if own is None else ("variants", variant, "serves")
+    names = file.serves if own is None else own
+    for place, name in enumerate(names):
+        if name not in contract.optional:
+            hint = nearest(name, contract.optional, "optional workloads") if contract.optional else "leave `serves` out"
+            raise source.error((*here, place), f"`{name}` is no optional workload of `{contract.id}` for `serves` of", hint)
+    return tuple(contract.qualify(name) for name in names)
 
 
 def _contract(source: Source, file: _ServerFile, contracts: Mapping[str, Contract]) -> Contract:

@@ -18,7 +18,7 @@ CHOICES = ", ".join(f'`"{approach}"`' for approach in Approach)
 
 @dataclass(frozen=True)
 class VariantTable:
-    """One table below `[variants]`. `serve` stands in place of the server's own command."""
+    """One table below `[variants]`. `serve` and `serves` stand in place of what the server says for all of them."""
 
     __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     about: str
@@ -26,6 +26,7 @@ class VariantTable:
     tuning: tuple[Tuning, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
     serve: tuple[str, ...] | None = None
+    serves: tuple[str, ...] | None = None
 
 
 def read_variants(

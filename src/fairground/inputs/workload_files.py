@@ -98,6 +98,7 @@ def load_workloads(contract: Contract) -> tuple[Workload, ...]:
     paths = sorted((contract.folder / "workloads").glob("*.toml"), key=lambda path: path.stem)
     found = tuple(read_workload(path, contract) for path in paths)
     require_default(contract, [one.id for one in found])
+    _require_optional(contract, [one.id for one in found])
     return found
 
 
@@ -107,6 +108,15 @@ def require_default(contract: Contract, known: Sequence[str]) -> None:
         source = files.read(contract.folder / "contract.toml", depth=3)
         hint = nearest(contract.default, [one.removeprefix(f"{contract.id}/") for one in known], "workloads")
         raise source.error(("default",), f"there is no workload `{contract.default}` for `default` of", hint)
+
+
+def _require_optional(contract: Contract, known: Sequence[str]) -> None:
+    """Refuse a contract one of whose `optional` workloads is none of those that are `known`."""
+    for place, name in enumerate(contract.optional):
+        if contract.qualify(name) not in known:
+            source = files.read(contract.folder / "contract.toml", depth=3)
+            hint = nearest(name, [one.removeprefix(f"{contract.id}/") for one in known], "workloads")
+            raise source.error(("optional", place), f"there is no workload `{name}` for `optional` of", hint)
 
 
 def render(workload: Workload, scale: int) -> Workload:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fairground import records
 from fairground.host import build
-from fairground.inputs import variants
+from fairground.inputs import lone_variant, variants
 from fairground.lab.places import Places
 from fairground.model import LabError, storing
 
@@ -36,8 +36,8 @@ def clean(places: Places, remove: Collection[str] = ()) -> tuple[KeptFolder, ...
     return rows
 
 
-def new(places: Places, name: str, source: str) -> Path:
-    """Begin the server `name` as a copy of `source`: its sources, without what was built. Its folder."""
+def new(places: Places, name: str, source: str, variant: str = "") -> Path:
+    """Begin the server `name` as a copy of `source`, or of one `variant` of it, without what was built. Its folder."""
     known = {server.id: server for server in places.load_servers()}
     if source not in known:
         raise LabError(
@@ -48,6 +48,10 @@ def new(places: Places, name: str, source: str) -> Path:
     target = places.servers / name
     if target.exists() or name in known:
         raise LabError(f"`{target if target.exists() else known[name].folder}` exists already", "choose another id")
+    if variant and variant not in known[source].variants:
+        raise LabError(f"`{source}` has no variant `{variant}`", f"--variant {'|'.join(known[source].variants)}")
     with storing(target):
         build.copy_sources(known[source].folder, target)
+        if variant:
+            lone_variant.keep(target, known[source], variant)
     return target

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from fairground.fleet.about import About
@@ -20,5 +21,6 @@ def _command(places: Places, name: str, at: HostsAsked) -> OrderCommand:
     """The process that carries out an order: this lab, in an interpreter of its own."""
     words = [sys.executable, "-m", "fairground", "host", "share", "--name", name, "--hosts", at.address]
     words += [] if at.tls is None else ["--tls", str(at.tls.absolute())]
-    path = str(places.root.parent if places.installed else places.root / "src")
+    own = str(places.root.parent if places.installed else places.root / "src")
+    path = os.pathsep.join(filter(None, (own, places.environ.get("PYTHONPATH"))))
     return OrderCommand(words, {**places.environ, "PYTHONPATH": path})

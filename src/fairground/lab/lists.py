@@ -41,7 +41,7 @@ def _stack_row(stack: Stack, state: str, why: str) -> Row:
     return {
         "id": stack.id, "title": server.title, "language": server.language, "about": variant.about or server.about,
         "approach": variant.approach, "tuning": [asdict(one) for one in variant.tuning],
-        "homepage": server.homepage, "skip": dict(server.skip), "state": state, "why": why,
+        "homepage": server.homepage, "skip": dict(stack.skip), "state": state, "why": why,
     }  # fmt: skip
 
 

@@ -54,8 +54,7 @@ def fill(workload: Workload, database: Database | None, address: ServerAddress) 
 
 def terms_of(arm: StackArm, database: Database) -> Terms:
     """The terms on which an arm's server is tried."""
-    server = arm.stack.server
-    return Terms(server.skip, server.is_told, FirstRows(arm.workload.contract, arm.names, database))
+    return Terms(arm.stack.skip, arm.stack.server.is_told, FirstRows(arm.workload.contract, arm.names, database))
 
 
 @dataclass(frozen=True)

@@ -212,6 +212,8 @@ class Contract:
     """What makes the tables in place of `schema`."""
     backlog: int | None = None
     """Connections that a server's listen queue is to have room for; None: as many as it likes."""
+    optional: tuple[str, ...] = ()
+    """The names of workloads that a stack is asked only where its manifest says that it serves them."""
 
     def numbers_at(self, scale: int) -> dict[str, int]:
         """Every number, with those that grow at this scale."""

@@ -45,6 +45,8 @@ class Variant:
     tuning: tuple[Tuning, ...] = ()
     serve: tuple[str, ...] | None = None
     """Its command, where it is not the server's."""
+    serves: tuple[str, ...] = ()
+    """The ids of the optional workloads of its contract that it serves."""
 
 
 @dataclass(frozen=True)
@@ -124,3 +126,13 @@ class Stack:
     def serve(self) -> tuple[str, ...]:
         """The command that starts it."""
         return self.variant.serve or self.server.serve
+
+    @property
+    def skip(self) -> Mapping[str, str]:
+        """Workload id → why it is not asked.
+
+        Its server cannot do it, or it is an optional one that this variant does not serve.
+        """
+        contract = self.server.contract
+        optional = {contract.qualify(name): f"does not serve `{name}`" for name in contract.optional}
+        return {id: why for id, why in optional.items() if id not in self.variant.serves} | dict(self.server.skip)

@@ -49,8 +49,8 @@ def default_workload(stacks: Sequence[Stack], known: Sequence[Workload], contrac
 
 
 def is_asked(stack: Stack, workload: Workload) -> bool:
-    """True if a stack can be measured on a workload: it is one of its contract, and its server does not skip it."""
-    return workload.contract.id == stack.server.contract.id and workload.id not in stack.server.skip
+    """True if a stack can be measured on a workload: it is one of its contract, and it does not skip it."""
+    return workload.contract.id == stack.server.contract.id and workload.id not in stack.skip
 
 
 def require_one_contract(stacks: Sequence[Stack], workloads: Sequence[Workload]) -> None:

@@ -243,7 +243,7 @@ def williams(count: int) -> list[list[int]]:
 def _join(suite: Suite, parts: Sequence[PlanPart], command: str, unavailable: Mapping[str, str]) -> Plan:
     skipped: dict[str, str] = {}
     heats: dict[HeatKey, Heat] = {}
-    crossed = list[str]()
+    crossed, everything = list[str](), all(naming.EVERY in group.workloads for group in suite.groups)
     for whole in parts:
         names = [f"generator {load.generator}" for load in whole.loads] + [f"topology {one.id}" for one in whole.topologies]
         names.append(f"PostgreSQL {whole.settings.postgres_version}")
@@ -261,11 +261,13 @@ def _join(suite: Suite, parts: Sequence[PlanPart], command: str, unavailable: Ma
                     skipped[stack.id] = unavailable[stack.id]
                 elif workload.contract.id != stack.server.contract.id:
                     crossed.append(f"{stack.id} {workload.id}")
-                elif workload.id in stack.server.skip:
-                    skipped[f"{stack.id} {workload.id}"] = stack.server.skip[workload.id]
+                elif workload.id in stack.skip:
+                    if everything and workload.id not in stack.server.skip:
+                        continue  # `all` does not mean an optional one that it does not serve
+                    skipped[f"{stack.id} {workload.id}"] = stack.skip[workload.id]
                 else:
                     _enter(heats, part, stack, workload)
-    if crossed and not all(naming.EVERY in group.workloads for group in suite.groups):
+    if crossed and not everything:
         more = f" and {len(crossed) - 1} more" if len(crossed) > 1 else ""
         skipped[f"pairs of two contracts: {crossed[0]}{more}"] = "a stack is asked the workloads of its own contract"
     if not heats:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from fairground.model import Cell, Control, Plan, Topology, Trial
 from fairground.stats import differences, fit, intervals, modes, precision
-from fairground.stats.differences import PRACTICAL, Difference, DifferenceWord, Standings
+from fairground.stats.differences import CALLED, PRACTICAL, Difference, DifferenceWord, Standings
 from fairground.stats.fit import Estimate, Fit, FitPoint
+from fairground.stats.intervals import Interval
 from fairground.stats.modes import StartModes
 
 
@@ -35,7 +36,8 @@ Arm = tuple[str, Control | None]
 class Measured:
     """One quantity of one field: in turns, and in whole windows. Turns give less, so one is never held against the other.
 
-    Stacks are held against each other in turns. Those that have too few are held against others in whole windows.
+    A control and its anchor are held against each other in turns, or in whole windows where one has too few.
+    Of stacks `alike` says which windows all are held against each other in.
     """
 
     turns: Fit[Arm]
@@ -51,6 +53,17 @@ class Measured:
         levels = (self.whole if self.turns.against(one, other) is None else self.turns).levels
         level = _mean(levels[other].values())
         return tuple(math.exp(log - level) for log in levels[one].values())
+
+    @property
+    def alike(self) -> Measured:
+        """The same in one kind of window: in turns where all stacks have enough of them, else in whole windows.
+
+        So the ratios of three stacks agree with each other, whichever two are held against each other.
+        """
+        several = [arm for arm, blocks in self.whole.levels.items() if arm[1] is None and len(blocks) > 1]
+        joined = all(self.turns.against(arm, several[0]) is not None for arm in several)
+        chosen = self.turns if joined and several else self.whole
+        return Measured(turns=chosen, whole=chosen)
 
     @property
     def levels(self) -> Mapping[str, Mapping[int, float]]:
@@ -89,10 +102,29 @@ class Comparison:
     """Seconds that a block of these stacks took; None: not known."""
     modes: tuple[StartModes, ...] = ()
     """The stacks whose starts are of two groups: their means are of neither."""
-    decided: int = 0
-    """How many pairs of stacks are told apart or equivalent, …"""
-    pairs: int = 0
-    """… of so many, held to their number."""
+    words: Mapping[tuple[str, str], Difference] = field(default_factory=dict)
+    """What is said of each pair of stacks, the first over the second, held to their number; none where it is withdrawn."""
+
+    @property
+    def pairs(self) -> int:
+        """The number of pairs that are tested together."""
+        return len(self.words)
+
+    @property
+    def decided(self) -> int:
+        """The number of them that are told apart or equivalent."""
+        return sum(row.word is not DifferenceWord.INCONCLUSIVE for row in self.words.values())
+
+    @property
+    def gaps(self) -> tuple[tuple[Interval, str, str], ...]:
+        """The ratios of all pairs that are told apart, with the better stack first, widest first."""
+        called = [(one, other, row) for (one, other), row in self.words.items() if row.word in CALLED and row.ratio is not None]
+        found = [
+            (row.ratio, one, other) if row.word is DifferenceWord.FASTER else (row.ratio.inverse(), other, one)
+            for one, other, row in called
+            if row.ratio is not None
+        ]
+        return tuple(sorted(found, key=lambda gap: -gap[0].middle))
 
     def of(self, stack: str) -> HeldStack | None:
         """The row of a stack; None for the anchor, for one of a single block, and for one that no round joins with it."""
@@ -208,6 +240,7 @@ def compare(
     Rows, groups and ranks come from one family of tests, all pairs of stacks, so that none contradicts another. With `withdrawn`
     all rows are inconclusive, and there are neither groups nor ranks.
     """
+    measured = measured.alike
     several = measured.levels
     anchor = next((name for name in (*anchors, *sorted(several)) if name in several), None)
     if anchor is None:
@@ -216,8 +249,11 @@ def compare(
     estimates = {stack: found for stack, found in known.items() if found is not None}
     if not estimates:
         return None
-    stand = _standings(measured, several, anchor, floor or 0.0)
-    words = {stack: stand.words[stack, anchor] for stack in estimates}
+    level = _mean(several[anchor].values())
+    beside = {stack: _mean(logs.values()) - level for stack, logs in several.items()}
+    order = sorted(several, key=lambda stack: -(estimates[stack].middle if stack in estimates else beside[stack]))
+    stand = _standings(measured, order, anchor, floor or 0.0)
+    words, tested = {stack: stand.words[stack, anchor] for stack in estimates}, len(stand.words)
     if withdrawn:
         stand = Standings((), {}, {})
         words = {stack: replace(one, word=DifferenceWord.INCONCLUSIVE) for stack, one in words.items()}
@@ -227,7 +263,7 @@ def compare(
             measured.ratios((stack, None), (anchor, None)),
             found,
             words[stack],
-            precision.more_to_decide(found, PRACTICAL)
+            precision.more_to_decide(found, PRACTICAL, tested)
             if words[stack].word is DifferenceWord.INCONCLUSIVE and not withdrawn
             else None,
         )
@@ -235,13 +271,11 @@ def compare(
     ]
     ordered = tuple(sorted(rows, key=lambda row: -row.estimate.middle))
     starts = modes.of_starts({stack: {block: math.exp(log) for block, log in logs.items()} for stack, logs in several.items()})
-    found = Comparison(quantity, anchor, ordered, stand.groups, stand.ranks, floor, withdrawn, modes=starts)
-    return replace(found, decided=stand.decided, pairs=len(stand.words))
+    return Comparison(quantity, anchor, ordered, stand.groups, stand.ranks, floor, withdrawn, modes=starts, words=stand.words)
 
 
-def _standings(measured: Measured, levels: Mapping[str, Mapping[int, float]], anchor: str, floor: float) -> Standings:
+def _standings(measured: Measured, order: Sequence[str], anchor: str, floor: float) -> Standings:
     """Compute the standings of a field's stacks by all pairs of them. A pair with the anchor is the other stack over it."""
-    order = sorted(levels, key=lambda name: -_mean(levels[name].values()))
     pairs = [(other, one) if one == anchor else (one, other) for one, other in itertools.combinations(order, 2)]
     return differences.standings(order, {(a, b): measured.against((a, None), (b, None)) for a, b in pairs}, floor)
 
@@ -304,14 +338,17 @@ def _layouts(trials: Sequence[Trial], quantity: Quantity, *, in_turns: bool) -> 
 
 
 def cells(trials: Sequence[Trial]) -> dict[Cell, Estimate | None]:
-    """Estimate each cell's goodput, in whole windows: its logarithm over the mean of the stacks that were measured beside it.
+    """Estimate each cell's goodput: its logarithm over the mean of the stacks that were measured beside it.
 
-    What the machine did to all of a round alike is left out. A stack by itself has the interval of its blocks. None: unknown.
+    What the machine did to all of a round alike is left out. A stack by itself has the interval of its blocks. Of whole windows
+    and of turns the wider interval counts: a rate is no surer than the ratios that are told of it. None: unknown.
     """
     found = dict[Cell, Estimate | None]()
-    for field, made in zip(fields_of(trials), _layouts(trials, Quantity.GOODPUT, in_turns=False), strict=True):
-        for cell in dict.fromkeys(trial.cell for trial in field):
-            found[cell] = made.beside((cell.stack, None))
+    ways = [_layouts(trials, Quantity.GOODPUT, in_turns=in_turns) for in_turns in (False, True)]
+    for group, *made in zip(fields_of(trials), *ways, strict=True):
+        for cell in dict.fromkeys(trial.cell for trial in group):
+            known = [one for fitted in made if (one := fitted.beside((cell.stack, None))) is not None]
+            found[cell] = max(known, key=lambda one: one.interval().high - one.middle, default=None)
     return found
 
 

@@ -96,7 +96,17 @@ def differences_of(
 
     A row that its own interval would call, and that Holm's step-down procedure does not (p_holm > 0.05), becomes INCONCLUSIVE.
     """
-    return _corrected({name: of_estimate(found, floor, practical) for name, found in rows.items()})
+    held = _corrected({name: of_estimate(found, floor, practical) for name, found in rows.items()})
+    number = sum(found is not None for found in rows.values())
+    return {
+        name: row if found is None else replace(row, detectable=_detectable(found, number, floor))
+        for (name, row), found in zip(held.items(), rows.values(), strict=True)
+    }
+
+
+def _detectable(found: Estimate, number: int, floor: float) -> float:
+    """The smallest change that one of so many comparisons would show by itself, beyond the noise floor."""
+    return max(floor, detectable_change(found.error, found.freedom, level=0.05 / number))
 
 
 def table(rows: Mapping[Name, Sequence[float]], floor: float = 0.0, practical: float = PRACTICAL) -> dict[Name, Difference]:
@@ -172,12 +182,12 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def detectable_change(error: float, freedom: float, power: float = 0.80) -> float:
-    """The smallest change that a t test at 5 % would show with `power`, given the log-ratio's standard error.
+def detectable_change(error: float, freedom: float, power: float = 0.80, level: float = 0.05) -> float:
+    """The smallest change that a t test at `level` would show with `power`, given the log-ratio's standard error.
 
-    exp((t(.975) + t(power)) · error) − 1: a normal approximation of the noncentral t, good from 4 degrees of freedom on.
+    exp((t(1 − level / 2) + t(power)) · error) − 1: a normal approximation of the noncentral t, good from 4 degrees of freedom on.
     """
-    return math.expm1((student(freedom, 0.975) + student(freedom, power)) * error)
+    return math.expm1((student(freedom, 1 - level / 2) + student(freedom, power)) * error)
 
 
 def detectable_of(logs: Sequence[float]) -> float | None:
@@ -206,7 +216,8 @@ class Standings:
 
     `groups`: largest sets of stacks of which no two are told apart, best first. Two stacks share a group if, and only if, they
     are not told apart. A stack may stand in several, for being indistinguishable is not transitive. `ranks`: the best and the
-    worst rank (1 is best) that a stack can have, as sure together as the pairs are: 95 %. `words`: what is said of each pair.
+    worst rank (1 is best) that a stack can have, as sure together as the pairs are: 95 %. Those of two stacks that are not told
+    apart overlap. `words`: what is said of each pair.
     """
 
     groups: tuple[tuple[str, ...], ...]
@@ -234,10 +245,26 @@ def standings(
     words = differences_of({pair: found for pair, found in pairs.items() if found is not None}, floor, practical)
     better = {pair for pair, row in words.items() if row.word is DifferenceWord.FASTER}
     better |= {(other, one) for (one, other), row in words.items() if row.word is DifferenceWord.SLOWER}
-    above = {name: sum((other, name) in better for other in order) for name in order}
-    under = {name: sum((name, other) in better for other in order) for name in order}
-    ranks = {name: (1 + above[name], len(order) - under[name]) for name in order}
-    return Standings(letter_groups(order, better), ranks, words)
+    falling = _falling(order, better)
+    return Standings(letter_groups(falling, better), _ranks(falling, better), words)
+
+
+def _falling(order: Sequence[str], better: Collection[tuple[str, str]]) -> list[str]:
+    """The names in falling order, none before one that is shown to be better than it; unless they go round in a circle."""
+    left, found = list(order), list[str]()
+    while left:
+        first = next((name for name in left if not any((other, name) in better for other in left)), left[0])
+        left.remove(first)
+        found.append(first)
+    return found
+
+
+def _ranks(order: Sequence[str], better: Collection[tuple[str, str]]) -> dict[str, tuple[int, int]]:
+    """The best and the worst rank of each name. The worst is no better than the best of any that it is not told apart from."""
+    best = {name: 1 + sum((other, name) in better for other in order) for name in order}
+    worst = {name: len(order) - sum((name, other) in better for other in order) for name in order}
+    alike = {name: [one for one in order if (name, one) not in better and (one, name) not in better] for name in order}
+    return {name: (best[name], max(worst[name], *(best[one] for one in alike[name]))) for name in order}
 
 
 def letter_groups(order: Sequence[str], apart: Collection[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:

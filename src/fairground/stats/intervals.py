@@ -33,6 +33,10 @@ class Interval:
         """
         return Interval(math.exp(self.middle), math.exp(self.low), math.exp(self.high), self.count, self.confidence)
 
+    def inverse(self) -> Interval:
+        """The interval of the ratio the other way round."""
+        return Interval(1 / self.middle, 1 / self.high, 1 / self.low, self.count, self.confidence)
+
 
 @cache
 def student(freedom: float, share: float) -> float:

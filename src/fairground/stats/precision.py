@@ -54,17 +54,18 @@ def values_needed(spread: float, half: float, confidence: float = 0.95) -> int |
     return low
 
 
-def more_to_decide(found: Estimate | None, margin: float) -> int | None:
+def more_to_decide(found: Estimate | None, margin: float, tested: int = 1) -> int | None:
     """The number of blocks that an undecided comparison lacks, if its ratio and its spread stay what they are. At least 1.
 
-    Beyond the margin the interval must let go of 1; inside, it must fit into the margin. None where nothing is estimated, and
-    where no number is in sight.
+    Beyond the margin the interval must let go of 1, held to the number of comparisons that are `tested` together; inside, it must
+    fit into the margin. None where nothing is estimated, and where no number is in sight.
     """
     if found is None:
         return None
     middle = abs(found.middle)
-    half = middle if middle > math.log1p(margin) else deciding_width(margin)
-    needed = values_needed(found.spread, half)
+    beyond = middle > math.log1p(margin)
+    confidence = 1 - 0.05 / tested if beyond else 0.95
+    needed = values_needed(found.spread, middle if beyond else deciding_width(margin), confidence)
     return None if needed is None else max(1, needed - found.blocks)
 
 

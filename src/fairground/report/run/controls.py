@@ -46,9 +46,9 @@ def sentence(reading: ControlReading) -> str:
     ratio = reading.difference.ratio
     if ratio is None:
         return "fewer than two blocks have both: nothing is known"
-    turned = reading.quantity is Quantity.CPU
-    middle, low, high = (1 / ratio.middle, 1 / ratio.high, 1 / ratio.low) if turned else (ratio.middle, ratio.low, ratio.high)
-    span = f"{words.signed_share(middle - 1)} % (95 % CI {words.signed_share(low - 1)} to {words.signed_share(high - 1)} %)"
+    told = ratio.inverse() if reading.quantity is Quantity.CPU else ratio
+    middle, low, high = (words.signed_share(value - 1) for value in (told.middle, told.low, told.high))
+    span = f"{middle} % (95 % CI {low} to {high} %)"
     if reading.control is Control.AGAIN:
         said = f"identical stacks differ by {span}: the noise floor is {words.percent(reading.floor)}"
         return f"{said}; that is more than chance and more than would be equivalent" if reading.failed else said

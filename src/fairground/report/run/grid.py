@@ -17,17 +17,21 @@ from fairground.model.reason import REASONS
 from fairground.report.boards import Board, BoardRow
 from fairground.report.charts.palette import TIERS
 from fairground.report.text import words
-from fairground.stats.comparisons import Comparison
+from fairground.stats.comparisons import Comparison, Quantity
 
 Mark = Literal["number", "rejected", "void", "absent"]
 
 
 @dataclass(frozen=True)
 class Tier:
-    """The place of a cell: the letters of its groups, and the number of its colour, 0 for none."""
+    """The place of a cell: the letters of its groups, the number of its colour (0 for none), and its ratio to the anchor.
+
+    The ratio is in the quantity's own terms, of CPU below 1 is better; None where nothing may be said.
+    """
 
     letters: str = ""
     colour: int = 0
+    ratio: float | None = None
 
 
 @dataclass(frozen=True)
@@ -132,7 +136,7 @@ def meaning(reason: str) -> str:
 
 
 def tiers(found: Comparison | None) -> dict[str, Tier]:
-    """Stack → its letters and its colour, which is that of its middle group: a stack of all groups is not among the best."""
+    """Stack → its place. Its colour is that of its middle group: a stack of all groups is not among the best."""
     if found is None:
         return {}
     first, last = dict[str, int](), dict[str, int]()
@@ -141,7 +145,12 @@ def tiers(found: Comparison | None) -> dict[str, Tier]:
             first.setdefault(stack, place)
             last[stack] = place
     middle = {stack: (first[stack] + last[stack]) // 2 for stack in first}
-    return {stack: Tier(letters, min(middle[stack] + 1, TIERS)) for stack, letters in words.group_names(found).items()}
+    over = {row.stack: math.exp(row.estimate.middle) for row in found.rows} | {found.anchor: 1.0}
+    ratios = {stack: 1 / ratio if found.quantity is Quantity.CPU else ratio for stack, ratio in over.items()}
+    return {
+        stack: Tier(letters, min(middle[stack] + 1, TIERS), ratios.get(stack))
+        for stack, letters in words.group_names(found).items()
+    }
 
 
 def _column(board: Board, slugs: dict[str, str]) -> dict[str, GridCell]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairground.report.boards import Board, BoardRow
+from fairground.report.boards import Board
 from fairground.report.run.crossing import Crossing
 from fairground.report.run.grid import meaning, reason_of
 from fairground.report.run.headline import leaders
@@ -69,21 +69,15 @@ def who_leads(judged: Sequence[Board]) -> str:
 
 
 def widest(judged: Sequence[Board]) -> str:
-    """Say where the choice of a stack matters most. It goes by the rates of the first and the last where they share no group."""
-    apart = [
-        (first.middle / last.middle, board, first, last)
-        for board in judged
-        for first, last in [(board.numbered[0], board.numbered[-1])]
-        if first.middle and last.middle and _told_apart(board, first, last)
-    ]
+    """Say where the choice of a stack matters most, by the widest ratio of two stacks that are told apart."""
+    apart = [(board.goodput.gaps[0], board) for board in judged if board.goodput is not None and board.goodput.gaps]
     if not apart:
         return ""
-    ratio, board, first, last = max(apart, key=lambda one: one[0])
+    (ratio, first, last), board = max(apart, key=lambda one: one[0][0].middle)
     most = " most" if len(judged) > 1 else ""
-    rates = f"{words.number(first.middle)}/s against {words.number(last.middle)}/s"
     return (
-        f"The choice matters{most} on `{board.workload}`: {first.stack} gives {_factor(ratio)} times "
-        f"as much as {last.stack}, {rates}."
+        f"The choice matters{most} on `{board.workload}`: {first} gives {_factor(ratio.middle)} times "
+        f"as much as {last} (95 % CI {_factor(ratio.low)}–{_factor(ratio.high)})."
     )
 
 
@@ -92,7 +86,7 @@ def alike(board: Board) -> str:
     found, rows = board.goodput, board.numbered
     if found is None or len(found.groups) != 1 or len(rows) < 2 or {row.stack for row in rows} != set(found.groups[0]):
         return ""
-    equal = found.rows and all(row.difference.word is DifferenceWord.EQUIVALENT for row in found.rows)
+    equal = found.words and all(row.word is DifferenceWord.EQUIVALENT for row in found.words.values())
     which = "two" if len(rows) == 2 else f"{len(rows)}"
     start = (
         f"For `{board.workload}` it makes no difference which of the {which} you take"
@@ -120,13 +114,6 @@ def spans(boards: Sequence[Board]) -> str:
     if len(limits) == 1 and (reason := next(iter(limits))):
         why = f": {meaning(reason)} ({reason}, suspected)"
     return f"On `{board.workload}` {who} {rates} good answers a second{why}."
-
-
-def _told_apart(board: Board, first: BoardRow, last: BoardRow) -> bool:
-    groups = board.goodput.groups if board.goodput is not None else ()
-    placed = {stack for group in groups for stack in group}
-    together = any(first.stack in group and last.stack in group for group in groups)
-    return {first.stack, last.stack} <= placed and not together
 
 
 def _factor(times: float) -> str:

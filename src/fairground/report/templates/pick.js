@@ -85,23 +85,22 @@
   });
   function dim(name, away) { (marks[name] || []).forEach(function (mark) { mark.classList.toggle("dim", away); }); }
 
+  // One cell's ratio to another: ≈ where they share a letter, ? where nothing was judged.
+  function ratio(kind, a, b) {
+    var my = a["l" + kind], of = b["l" + kind], by = a["r" + kind] / b["r" + kind];
+    return !by ? "–" : (my && a !== b && RegExp("\\b(" + of + ")\\b").test(my) ? "≈ " : "") + by.toPrecision(3) + (my ? " ×" : " × ?");
+  }
   function compare() {
     var ref = page.get("ref"), select = document.getElementById("ref"), base = {};
     select.value = ref;
     if (select.value !== ref) { select.value = ""; ref = ""; }
-    each("#grid tbody tr", function (row) {
-      if (ref && row.dataset.s === ref) each.call(null, "#" + CSS.escape(row.id) + " [data-w]", function (cell) {
-        var g = cell.querySelector("[data-g]"), c = cell.querySelector("[data-c]");
-        base[cell.dataset.w] = { g: g && parseFloat(g.dataset.g), c: c && parseFloat(c.dataset.c) };
-      });
-    });
+    each("#stack-" + CSS.escape(ref) + " [data-w]", function (cell) { base[cell.dataset.w] = cell.dataset; });
     each("[data-g],[data-c]", function (leaf) {
-      var kind = leaf.dataset.g ? "g" : "c", home = leaf.closest("[data-w]"), by = home && base[home.dataset.w];
-      var value = parseFloat(leaf.dataset[kind]), of = by && by[kind];
-      leaf.textContent = !ref ? leaf.dataset.text : of ? (value / of).toPrecision(3) + " ×" : "–";
+      var w = leaf.closest("[data-w]").dataset.w, cell = document.getElementById("cell-" + w + "-" + leaf.closest("[data-s]").dataset.s);
+      leaf.textContent = ref ? ratio(leaf.dataset.g ? "g" : "c", cell.dataset, base[w] || {}) : leaf.dataset.text;
     });
     document.documentElement.classList.toggle("ratios", !!ref);
-    document.getElementById("against").textContent = ref ? "Shown as ratios of the middle values to " + select.selectedOptions[0].textContent + "." : "";
+    document.getElementById("against").textContent = ref ? "Ratios to " + select.selectedOptions[0].text + ": ≈ not told apart, ? unjudged." : "";
   }
   function switched() {
     var cpu = page.get("m") === "cpu";

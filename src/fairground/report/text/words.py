@@ -139,13 +139,15 @@ def _leaders(board: Board, found: Comparison) -> str:
     rows = board.numbered
     if not found.groups:
         return f"Goodput reaches from {number(rows[-1].middle)} to {number(rows[0].middle)} good answers a second."
-    leading = [row for row in rows if row.stack in found.leading]
+    by_stack = {row.stack: row for row in rows}
+    leading = [by_stack[stack] for stack in found.leading if stack in by_stack]
     alone = f"{_with_interval(leading[0]).replace(' gives ', ' gives the most, ', 1)}."
     if len(leading) == 1:
         return alone
     if set(found.groups[0]) != set(found.leading):  # they are like the first of them, and not all like each other
         return f"{alone} {join_names([row.stack for row in leading[1:]])} cannot be told from it."
-    span = f"{number(leading[-1].middle)}–{number(leading[0].middle)}"
+    rates = [row.middle or 0.0 for row in leading]
+    span = f"{number(min(rates))}–{number(max(rates))}"
     blocks = plural(max(len(row.by_block) for row in leading), "block")
     names = join_names([row.stack for row in leading])
     return f"{names} cannot be told apart and give the most, {span} good answers a second ({blocks})."
@@ -322,9 +324,8 @@ def change_texts(row: HeldStack, quantity: Quantity) -> tuple[str, str]:
     ratio = row.difference.ratio
     if ratio is None:
         return NO_NUMBER, NO_NUMBER
-    turned = quantity is Quantity.CPU
-    middle, low, high = (1 / ratio.middle, 1 / ratio.high, 1 / ratio.low) if turned else (ratio.middle, ratio.low, ratio.high)
-    return f"{signed_share(middle - 1)} %", f"{signed_share(low - 1)} … {signed_share(high - 1)} %"
+    told = ratio.inverse() if quantity is Quantity.CPU else ratio
+    return f"{signed_share(told.middle - 1)} %", f"{signed_share(told.low - 1)} … {signed_share(told.high - 1)} %"
 
 
 def verdict_word(row: HeldStack, quantity: Quantity) -> str:
