@@ -33,12 +33,13 @@ def test_dry_run_marks_controls_and_tells_the_budget(lab: Run) -> None:
 
 
 def test_a_small_budget_shortens_windows_that_nobody_asked_for(lab: Run) -> None:
-    """What is said of windows or of warm-ups stays; without a budget they are as ever."""
+    """What is said of windows or of warm-ups stays; with a number of blocks they are as ever."""
 
     def window_s(*words: str) -> float:
         return float(document(lab(*ONE, *words, "--json"))["plan"]["slots"][0]["cell"]["load"]["window_s"])
 
-    assert window_s("--budget", "90s") < window_s() == Load().window_s
+    assert window_s("--budget", "90s") < window_s("--blocks", "1") == Load().window_s
+    assert window_s() < Load().window_s
     assert window_s("--budget", "90s", "--window", "4") == 4.0
     assert window_s("--budget", "90s", "--warmup", "1") == Load().window_s
 

@@ -9,7 +9,7 @@ from fairground.model import Trial
 
 
 def command(trial: Trial) -> str:
-    """`./fairground run --stack … --workload … --stream …`, spelled as the table of options has it.
+    """`./fairground run --stack … --workload … --blocks 1 --stream …`, spelled as the table of options has it.
 
     Seats are told as the pins that came of them, so that another machine, or a later rule, gives nobody other cores.
     """
@@ -22,4 +22,5 @@ def command(trial: Trial) -> str:
         (settings, cell.settings),
     ):
         words += [word for option in some for word in option.words_of(where)]
-    return "./fairground " + shlex.join([*words, options.SEATS.spelling, seating.SHARED, "--stream", str(trial.seed)])
+    once = ["--blocks", "1", "--stream", str(trial.seed)]
+    return "./fairground " + shlex.join([*words, options.SEATS.spelling, seating.SHARED, *once])
