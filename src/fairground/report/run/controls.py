@@ -10,6 +10,9 @@ from fairground.report.text import words
 from fairground.stats.comparisons import ControlReading, Judge, Quantity
 from fairground.stats.order_effects import Campaign, OrderEffect
 
+NARROW = 0.05
+"""An effect of order is absent where its interval reaches no further from 1 than this; a wider one does not tell."""
+
 
 @dataclass(frozen=True)
 class Controls:
@@ -56,9 +59,9 @@ def sentence(reading: ControlReading) -> str:
 def verdict(run: Run, found: Controls) -> str:
     """The sentence of the claim box on how far the run may be believed."""
     if not found.readings:
-        return "The run holds no controls: how small a difference it could have seen is not known."
+        return "The run holds no controls: what identical stacks differ by was not measured."
     if not found.pairs:
-        return "Too few blocks hold the anchor and its controls: how small a difference the run could have seen is not known."
+        return "Too few blocks hold the anchor and its controls: what identical stacks differ by is not known."
     said = []
     if found.failed:
         names = words.join_names(list(dict.fromkeys(f"{one.heat.workload} ({one.quantity})" for one in found.failed)))
@@ -81,8 +84,11 @@ def _planted(slowed: Sequence[ControlReading]) -> list[str]:
     return [f"a planted slowdown of {share} was not detected on {names}: differences of that size may be there unseen"]
 
 
-def order_sentences(found: Campaign) -> tuple[tuple[str, bool], ...]:
-    """Say what the order of the trials did and on whom the void ones fell. Each with True if it is as it should be."""
+def order_sentences(found: Campaign) -> tuple[tuple[str, bool | None], ...]:
+    """Say what the order of the trials did and on whom the void ones fell. Each with True if it is as it should be.
+
+    None: the interval is too wide to tell.
+    """
     said = [
         _effect("From the first place of a block to its last", found.position),
         _effect("After a trial that kept all processors busy, against one that kept none busy,", found.carried),
@@ -90,12 +96,14 @@ def order_sentences(found: Campaign) -> tuple[tuple[str, bool], ...]:
     return (*(one for one in said if one is not None), _voids(found))
 
 
-def _effect(where: str, effect: OrderEffect | None) -> tuple[str, bool] | None:
+def _effect(where: str, effect: OrderEffect | None) -> tuple[str, bool | None] | None:
     if effect is None:
         return None
     change = effect.factor
     middle, low, high = (words.signed_share(value - 1) for value in (change.middle, change.low, change.high))
     span = f"{middle} % (95 % CI {low} to {high} %)"
+    if not effect.shows and max(change.high, 1 / change.low) - 1 > NARROW:
+        return f"{where} goodput changes by {span}: too wide to tell whether order matters", None
     if not effect.shows:
         return f"{where} goodput changes by {span}: no effect of order shows", True
     return (
@@ -111,11 +119,11 @@ def _voids(found: Campaign) -> tuple[str, bool]:
     worse = [one for one in found.voids if one.shows]
     if not worse:
         return (
-            f"{total} of {attempts} {'was' if total == 1 else 'were'} void, on no stack more often than chance would have it",
+            f"{total} of {attempts} {'was' if total == 1 else 'were'} void, spread over the stacks as chance would spread them",
             True,
         )
     named = words.join_names([f"{one.stack} ({one.void} of {one.attempts})" for one in worse])
     return (
-        f"{total} of {attempts} were void, more often than chance would have it on {named}: its calmer moments alone count",
+        f"{total} of {attempts} were void, and {named} had more of them than chance explains: its calmer moments alone count",
         False,
     )

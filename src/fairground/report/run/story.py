@@ -91,7 +91,8 @@ def alike(board: Board) -> str:
     start = (
         f"For `{board.workload}` it makes no difference which of the {which} you take"
         if equal
-        else f"For `{board.workload}` none of the {which} stacks can be told from the others"
+        else f"For `{board.workload}` {'neither' if len(rows) == 2 else 'none'} of the {which} stacks can be told from the other"
+        f"{'s' if len(rows) > 2 else ''}"
     )
     reasons = {reason_of(row) for row in rows}
     if len(reasons) == 1 and (reason := next(iter(reasons))):

@@ -105,7 +105,11 @@ def _speeds(board: Board) -> list[str]:
     if board.goodput is None:
         return [f"{_with_interval(rows[0])}.", "This run cannot tell its stacks apart: no two of them share two blocks."]
     said = [_leaders(board, board.goodput), *against(board.goodput), *map(_two_modes, board.goodput.modes)]
-    return [*said, f"From round to round the machine gave all stacks up to {percent(board.drift)} more."] if board.drift else said
+    return (
+        [*said, f"Between its rounds the machine was up to {percent(board.drift)} faster, for all stacks alike."]
+        if board.drift
+        else said
+    )
 
 
 def _two_modes(one: StartModes) -> str:
@@ -167,7 +171,7 @@ def against(found: Comparison) -> list[str]:
 def _apart(rows: Sequence[HeldStack], found: Comparison) -> list[str]:
     """Say by how much some stacks differ from the anchor.
 
-    `B gives 18 % less than A (95 % CI 14–22 %), C 25 % (21–29 %) and 2 more stacks as well; held to 15 pairs of stacks …`.
+    `B gives 18 % less than A (95 % CI 14–22 %), C 25 % (21–29 %) and 2 more stacks as well; corrected for 15 pairs of stacks …`.
     """
     if not rows:
         return []
@@ -180,7 +184,7 @@ def _apart(rows: Sequence[HeldStack], found: Comparison) -> list[str]:
         parts.append(f"{row.stack} {said}")
     more = len(rows) - NAMED_AT_MOST
     tail = [f"{plural(more, 'more stack')} as well"] if more > 0 else []
-    held = f"held to {plural(found.pairs, 'pair')} of stacks, " if found.pairs > 1 else ""
+    held = f"corrected for {plural(found.pairs, 'pair')} of stacks, " if found.pairs > 1 else ""
     blocks = plural(max(len(row.ratios) for row in rows), "block")
     return [f"{join_names([*parts, *tail], NAMED_AT_MOST + 1)}; {held}{blocks}."]
 
@@ -249,9 +253,8 @@ def _machine(board: Board) -> list[str]:
     }
     reach = percent(shares[0]) if len(shares) == 1 else f"{percent(min(shares)).removesuffix(' %')}–{percent(max(shares))}"
     what = source.get(limit.source, f"what {limit.source} reaches")
-    return [
-        f"{'It reaches' if len(shares) == 1 else 'They reach'} {reach} of {what} on this machine, {number(limit.rate_per_s)}/s."
-    ]
+    who = "It reaches" if len(shares) == 1 else "The stacks reach"
+    return [f"{who} {reach} of {what} on this machine, {number(limit.rate_per_s)}/s."]
 
 
 def _limits(board: Board, tried: Collection[tuple[str, str]]) -> list[str]:
@@ -312,8 +315,8 @@ def group_names(found: Comparison) -> dict[str, str]:
 
 
 def visible(detectable: float) -> str:
-    """`a change of 3.1 %`, or `only a change by 4.10 × and more`, would have been seen."""
-    return f"a change of {percent(detectable)}" if detectable < 1 else f"only a change by {number(1 + detectable)} × and more"
+    """Say what every row would have shown: `a change of 3.1 %`, or `a change by a factor of 4.10`."""
+    return f"a change of {percent(detectable)}" if detectable < 1 else f"a change by a factor of {number(1 + detectable)}"
 
 
 def change_texts(row: HeldStack, quantity: Quantity) -> tuple[str, str]:
