@@ -170,6 +170,8 @@ class FakeStack:
             skip={}, folder=Path(__file__).parent, paths={}, port=None, database=None, is_told=lambda name: True
         )
     )
+    backlog: int | None = None
+    skip: Mapping[str, str] = field(default_factory=dict)
 
 
 class FakeWatch:

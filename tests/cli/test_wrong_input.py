@@ -54,7 +54,7 @@ TRY = "a service without a contract: ./fairground try http://localhost:3000/x"
         (
             (*RUN, "--stack", "alder-one", "--workload", "absent"),
             "there is no workload `absent`",
-            "workloads: db-ping, db-time, lookup, ping, time, transfer, transfer-ordered, tx, users",
+            "workloads: create, crud, db-ping, db-time, lookup, page, ping, read, time, transfer, transfer-ordered, tx, update, users",
         ),
         ((*RUN, "--stack", "alder-one", "--scale", "0"), "`--scale 0` should be more than 0", None),
         ((*ONE, "--blocks", "0"), "`--blocks 0` should be more than 0", None),

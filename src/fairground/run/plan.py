@@ -214,7 +214,7 @@ def remaining_s(plan: Plan, done: Collection[int], mean: float | None) -> float:
 
 
 def is_worth_a_page(plan: Plan, trial: Trial) -> bool:
-    """True for the last trial of the blocks 1, 2, 4, 8 and so on of a plan with more blocks. A page costs little beside them.
+    """True for the last trial of block 1, 2, 4, 8 and so on, in a plan with more blocks. A page costs little beside them.
 
     With a budget none is: all of it is for measuring. Nor is one that is void and will be repeated.
     """
