@@ -6,13 +6,16 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
+from types import SimpleNamespace
+from typing import cast
 
+import psutil
 import pytest
 
 from builders.waiting import eventually
-from fairground.host import resident
-from fairground.host.listening import ListenDrops, ListenQueue, listen_queues, sockets_of
-from fairground.host.server import short_queue
+from fairground.host import Child, resident
+from fairground.host.listening import ListenDrops, ListenQueue, listen_queues, server_ends, sockets_of
+from fairground.host.server import holders, short_queue
 from fairground.host.usage import RoleMeter
 
 
@@ -124,3 +127,32 @@ def test_the_shortest_queue_of_a_port_is_told_and_only_its_own(held: ExitStack) 
     found = short_queue(one.getsockname()[1], 4096, [os.getpid()])
     assert found is not None and found.evidence == {"backlog": 16, "wanted": 4096}
     assert short_queue(one.getsockname()[1], 4096, []) is None
+
+
+@pytest.mark.parametrize(
+    ("family", "host"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"), (socket.AF_INET6, "127.0.0.1")]
+)
+def test_the_servers_ends_are_known(held: ExitStack, family: int, host: str) -> None:
+    """The socket that listens and what it accepted; neither a client's end, nor what was not accepted, nor another port."""
+    at = held.enter_context(socket.socket(family))
+    at.bind(("::" if family == socket.AF_INET6 else host, 0))
+    at.listen(8)
+    port = at.getsockname()[1]
+    for _ in range(2):
+        held.enter_context(socket.create_connection((host, port)))
+    accepted = held.enter_context(at.accept()[0])
+    listening(held, 8)
+    assert server_ends(host, port) == {os.fstat(one.fileno()).st_ino for one in (at, accepted)}
+    assert server_ends("127.0.0.9", port) == {os.fstat(at.fileno()).st_ino}
+
+
+def test_who_holds_a_port_beside_its_server_is_named(held: ExitStack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where every socket at the port is the server's own nobody else is looked at; one more is traced to its process."""
+    one, other = listening(held, 8), listening(held, 8)
+    own = SimpleNamespace(alive=lambda: [SimpleNamespace(pid=os.getpid())], processes=lambda: [psutil.Process()])
+    nobody = SimpleNamespace(alive=lambda: [], processes=lambda: [])
+    looked = list[str]()
+    every = psutil.net_connections
+    monkeypatch.setattr(psutil, "net_connections", lambda kind: looked.append(kind) or every(kind))
+    assert holders(cast(Child, own), "127.0.0.1", one.getsockname()[1]) == () and not looked
+    assert holders(cast(Child, nobody), "127.0.0.1", other.getsockname()[1]) == (f"{psutil.Process().name()} ({os.getpid()})",)

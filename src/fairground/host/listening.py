@@ -6,6 +6,7 @@ its own, which only sock_diag(7) tells.
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import socket
 import struct
@@ -20,14 +21,18 @@ BY_FAMILY = 20
 """SOCK_DIAG_BY_FAMILY of linux/sock_diag.h."""
 REQUEST_DUMP = 0x301
 DONE, ERROR = 3, 2
-LISTENING = 1 << 10
-"""The state TCP_LISTEN."""
+ESTABLISHED, LISTENING = 1 << 1, 1 << 10
+"""The states TCP_ESTABLISHED and TCP_LISTEN."""
 MEMORY = 7
 """The attribute INET_DIAG_SKMEMINFO."""
 DROPS = 8
 """The place of SK_MEMINFO_DROPS in it."""
 HEAD = struct.Struct("=IHHII")
 QUESTION = struct.Struct("=BBBxI48x")
+QUEUES_AT, INODE_AT = 56, 68
+TCP_LISTEN = 10
+NOT_ACCEPTED = 0
+"""The inode of a connection that nobody has accepted yet."""
 SOCKET_BYTES = 72
 """The length of `struct inet_diag_msg`: family, state, timer, retransmits, addresses (48), expiry, queues, user, inode."""
 
@@ -50,10 +55,39 @@ def most_waiting() -> int:
 
 def listen_queues() -> list[ListenQueue]:
     """Every TCP socket that listens in this process's network namespace; empty where the kernel does not tell."""
+    return [_queue_of(message) for _, message in _sockets(LISTENING) or ()]
+
+
+def server_ends(host: str, port: int) -> set[int] | None:
+    """The inodes of sockets at a server's port: those that listen, and the accepted ends of connections to its `host`.
+
+    None where the kernel does not tell. It takes a hundredth of the time of a look at every process's descriptors.
+    """
+    found = _sockets(LISTENING | ESTABLISHED)
+    if found is None:
+        return None
+    wanted, inodes = ipaddress.ip_address(host), set[int]()
+    for family, message in found:
+        (own_port,) = struct.unpack_from("!H", message, 4)
+        if own_port == port and (message[1] == TCP_LISTEN or _address_of(family, message) == wanted):
+            inodes.add(struct.unpack_from("=I", message, INODE_AT)[0])
+    return inodes - {NOT_ACCEPTED}
+
+
+def _sockets(states: int) -> list[tuple[int, bytes]] | None:
+    """The family and the `struct inet_diag_msg` of every TCP socket in these states; None where the kernel does not tell."""
     with suppress(OSError), socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, SOCK_DIAG) as asked:
         asked.settimeout(1.0)
-        return [one for family in (socket.AF_INET, socket.AF_INET6) for one in _dump(asked, family)]
-    return []
+        return [(family, one) for family in (socket.AF_INET, socket.AF_INET6) for one in _dump(asked, family, states)]
+    return None
+
+
+def _address_of(family: int, message: bytes) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """The address of the socket's own end; one of IPv4 on an IPv6 socket as what it is."""
+    if family == socket.AF_INET:
+        return ipaddress.IPv4Address(message[8:12])
+    address = ipaddress.IPv6Address(message[8:24])
+    return address.ipv4_mapped or address
 
 
 @dataclass
@@ -86,8 +120,8 @@ def sockets_of(pid: int) -> Iterator[int]:
                     yield int(inode.strip("[]"))
 
 
-def _dump(asked: socket.socket, family: int) -> Iterator[ListenQueue]:
-    question = QUESTION.pack(family, socket.IPPROTO_TCP, 1 << (MEMORY - 1), LISTENING)
+def _dump(asked: socket.socket, family: int, states: int) -> Iterator[bytes]:
+    question = QUESTION.pack(family, socket.IPPROTO_TCP, 1 << (MEMORY - 1), states)
     asked.send(HEAD.pack(HEAD.size + len(question), BY_FAMILY, REQUEST_DUMP, 1, 0) + question)
     while True:
         data = asked.recv(1 << 16)
@@ -95,14 +129,14 @@ def _dump(asked: socket.socket, family: int) -> Iterator[ListenQueue]:
             length, kind, *_ = HEAD.unpack_from(data)
             if kind in (DONE, ERROR):
                 return
-            yield _parse(data[HEAD.size : length])
+            yield data[HEAD.size : length]
             data = data[_aligned(length) :]
 
 
-def _parse(message: bytes) -> ListenQueue:
+def _queue_of(message: bytes) -> ListenQueue:
     """Parse a `struct inet_diag_msg` and the attributes behind it."""
     (port,) = struct.unpack_from("!H", message, 4)
-    waiting, backlog, _, inode = struct.unpack_from("=4I", message, 56)
+    waiting, backlog, _, inode = struct.unpack_from("=4I", message, QUEUES_AT)
     drops, attributes = 0, message[SOCKET_BYTES:]
     while attributes:
         length, kind = struct.unpack_from("=HH", attributes)

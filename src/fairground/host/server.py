@@ -13,7 +13,7 @@ import psutil
 
 from fairground.host.cgroup import Limits
 from fairground.host.child import Child, Keeper, OwnView
-from fairground.host.listening import listen_queues, most_waiting, sockets_of
+from fairground.host.listening import listen_queues, most_waiting, server_ends, sockets_of
 from fairground.host.network import wait_ready
 from fairground.host.streams import Streams
 from fairground.model import CellSettings, Finding, Server, Severity, Stack, storing
@@ -149,7 +149,13 @@ def short_queue(port: int, wanted: int | None, pids: Iterable[int]) -> Finding |
 
 
 def holders(child: Child, host: str, port: int) -> tuple[str, ...]:
-    """The processes that listen or talk at the server's port, and that are none of its own; empty where all are its own."""
+    """The processes that listen or talk at the server's port, and that are none of its own; empty where all are its own.
+
+    Whose a socket is takes a look at every process, which is left out where all of them are its own. It is asked under load.
+    """
+    ends = server_ends(host, port)
+    if ends is not None and ends <= {inode for one in child.alive() for inode in sockets_of(one.pid)}:
+        return ()
     at = [one for one in psutil.net_connections("tcp") if one.laddr and one.laddr.port == port and _is_server_end(one, host)]
     own = {process.pid for process in child.processes()}  # read last: who was started meanwhile belongs to it
     return foreign_holders([(one.pid, one.status == psutil.CONN_LISTEN) for one in at], own, _name)
