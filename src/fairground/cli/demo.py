@@ -25,7 +25,7 @@ from fairground.model import Suite
 
 @takes(options.VERSION, options.SEATS, options.WHY, *(one for one in options.SHARED if one.name != "servers"))
 def demo(_: typer.Context, given: Given) -> None:
-    """Everything in one go: build the servers, measure six workloads briefly, write report.html.
+    """Everything in one go: build the servers, measure four workloads briefly, write report.html.
 
     Where most is still to be built, the two servers that are built soonest have a page of their own first, a few minutes earlier.
 

@@ -44,7 +44,7 @@ class Verb:
 
 
 VERBS: Mapping[str, Verb] = {
-    "demo": Verb("demo", "demo", "Everything in one go: build the servers, measure six workloads briefly, write report.html."),
+    "demo": Verb("demo", "demo", "Everything in one go: build the servers, measure four workloads briefly, write report.html."),
     "run": Verb("run", "run", "Measure a suite, or the stacks and workloads you name."),
     "try": Verb("attempt", "try_", "Any HTTP service: how it behaves on the wire, and its load curve."),
     "capacity": Verb("capacity", "capacity_", "The highest rate that keeps an objective, confirmed on fresh trials."),
