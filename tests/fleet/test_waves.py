@@ -140,7 +140,7 @@ def test_without_a_budget_all_is_given_at_once(monkeypatch: pytest.MonkeyPatch, 
 def test_several_hosts_have_a_longer_plan() -> None:
     """Within the same budget three hosts can measure more blocks than one; `tests/run/test_plan_budget.py` says how many."""
     places = Places.of({})
-    suite = replace(manifest.load_suite(places.suites / "demo.toml"), blocks=0, budget_s=1800.0)
+    suite = replace(manifest.load_suite(places.suites / "demo.toml"), blocks=0, budget_s=600.0)
     alone, three = (hosts.dry_run(suite, Inputs(places), count).blocks for count in (1, 3))
     assert three > alone
 
