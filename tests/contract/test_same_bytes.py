@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import subprocess
 import threading
@@ -27,11 +28,13 @@ CASES = contract.load(SEEDS)
 def form(request: bytes) -> list[str]:
     """What the bytes of a request show besides its values: method, path, version, and its headers by name, in their order.
 
+    A number in the path is a value.
+
     The values of `accept` and `content-type` are part of the form; those of `host` and `content-length` are not.
     """
     head = request.partition(b"\r\n\r\n")[0].decode().split("\r\n")
     method, target, version = head[0].split(" ")
-    shown = [f"{method} {target.partition('?')[0]} {version}"]
+    shown = [f"{method} {re.sub(r'/[0-9]+', '/N', target.partition('?')[0])} {version}"]
     for line in head[1:]:
         name, _, value = line.partition(": ")
         shown.append(line if name.lower() in ("accept", "content-type", "connection") else name)

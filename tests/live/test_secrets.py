@@ -157,7 +157,7 @@ def test_the_password_of_a_given_database_is_kept_nowhere(database: Database, tm
     assert code in (0, 1, 3) and word not in said and "report  results" in said, said
     assert leaks(word, tmp_path) == []
     (folder,) = (tmp_path / "results").iterdir()
-    assert "postgresql://somebody_secret:(hidden)@" in (folder / "report.html").read_text()
+    assert "postgresql://somebody_secret:(hidden)@" in (folder / "trials" / "0001.html").read_text()
     logs = [log.read_text() for log in folder.glob("trials/*/server.log")]
     assert logs and all("postgresql://somebody_secret:(hidden)@" in log for log in logs), "it has said it"
 
