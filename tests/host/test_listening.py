@@ -146,6 +146,15 @@ def test_the_servers_ends_are_known(held: ExitStack, family: int, host: str) -> 
     assert server_ends("127.0.0.9", port) == {os.fstat(at.fileno()).st_ino}
 
 
+def test_a_kernel_that_does_not_tell_is_not_taken_for_an_empty_port(held: ExitStack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its error is no list: nothing is known of the port, and who holds it is looked for in every process."""
+    port = listening(held, 8).getsockname()[1]
+    monkeypatch.setattr("fairground.host.listening.BY_FAMILY", 99)
+    assert server_ends("127.0.0.1", port) is None and listen_queues() == []
+    nobody = SimpleNamespace(alive=lambda: [], processes=lambda: [])
+    assert holders(cast(Child, nobody), "127.0.0.1", port) == (f"{psutil.Process().name()} ({os.getpid()})",)
+
+
 def test_who_holds_a_port_beside_its_server_is_named(held: ExitStack, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where every socket at the port is the server's own nobody else is looked at; one more is traced to its process."""
     one, other = listening(held, 8), listening(held, 8)

@@ -154,7 +154,7 @@ def holders(child: Child, host: str, port: int) -> tuple[str, ...]:
     Whose a socket is takes a look at every process, which is left out where all of them are its own. It is asked under load.
     """
     ends = server_ends(host, port)
-    if ends is not None and ends <= {inode for one in child.alive() for inode in sockets_of(one.pid)}:
+    if ends and ends <= {inode for one in child.alive() for inode in sockets_of(one.pid)}:
         return ()
     at = [one for one in psutil.net_connections("tcp") if one.laddr and one.laddr.port == port and _is_server_end(one, host)]
     own = {process.pid for process in child.processes()}  # read last: who was started meanwhile belongs to it
