@@ -103,7 +103,7 @@ def none_again_after(looked: float) -> float:
     """Foretell how likely a fresh run sees none, where this one saw none. `looked`: its length over that in which one is rare.
 
     Either the event never happens, or at a rate with a prior of Jeffreys. Before anything was seen both are as likely. Without
-    the first, no number of trials makes a law likely. Source: Jeffreys, "Theory of Probability", 1939, section 1.6.
+    the first, no number of trials makes a law likely. Source: Jeffreys, "Theory of Probability", 1939.
     """
     once, twice = (1 / math.sqrt(1 + times * looked) for times in (1, 2))
     return (1 + twice) / (1 + once)
