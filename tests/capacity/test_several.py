@@ -47,12 +47,17 @@ def asked_at(port: int, file: Path) -> Asked:
     return address.request(asked, {}, read_requests(file, url))
 
 
-def attempt(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run `try` with these words."""
+def lab(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run the lab with these words."""
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "CI": "1", "NO_COLOR": "1"}
     return subprocess.run(
-        [sys.executable, "-m", "fairground", "try", *words], env=environment, capture_output=True, text=True, timeout=120
+        [sys.executable, "-m", "fairground", *words], env=environment, capture_output=True, text=True, timeout=120
     )
+
+
+def attempt(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run `try` with these words."""
+    return lab("try", *words)
 
 
 def test_it_logs_in_and_examines_what_is_loaded(shop: int) -> None:
@@ -86,6 +91,32 @@ def test_a_refusal_ends_it_with_a_sentence(shop: int, tmp_path: Path) -> None:
     with odd(lambda *_: answer(403, b"no")) as port, pytest.raises(LabError) as error:
         question.ask_before(asked_at(port, SHOP))
     assert error.value.message == "`POST /login`, which fills the table `data.sessions`, was answered with status 403: no"
+
+
+def test_a_password_of_the_file_is_shown_by_nobody(tmp_path: Path) -> None:
+    """A service that repeats what it was sent: neither the sentence nor the record has the password of a row or a body."""
+    rows = SHOP.read_text().replace('{ name = "ada" }', '{ name = "ada", password = "hunter2-of-ada" }')
+    (tmp_path / "rows.toml").write_text(rows)
+    (tmp_path / "calls.sh").write_text("""curl /login --json '{"name":"ada","password":"hunter2-of-ada"}'\n""")
+    for file in ("rows.toml", "calls.sh"):
+        with odd(lambda *_: answer(403, b"no: hunter2-of-ada")) as port:
+            done = attempt(
+                f"http://127.0.0.1:{port}/", "--requests", str(tmp_path / file), "--no-load", "--results", str(tmp_path / "kept")
+            )
+        assert done.returncode == 2 and "was answered with status 403: no: (hidden)" in done.stderr, done.stderr
+        assert not [one for one in (tmp_path / "kept").rglob("*") if one.is_file() and b"hunter2" in one.read_bytes()]
+
+
+def test_one_request_of_a_file_is_of_a_file(shop: int, tmp_path: Path) -> None:
+    """Nothing is said of bodies that are held against the first one, and what to try next names the file."""
+    (tmp_path / "calls.sh").write_text(f"curl -X POST http://127.0.0.1:{shop}/login\n")
+    kept = ("--results", str(tmp_path / "kept"))
+    done = attempt(f"http://127.0.0.1:{shop}/", "--requests", str(tmp_path / "calls.sh"), "--window", "1", *kept)
+    assert done.returncode in (0, 1) and "for the file of requests says nothing of it" in done.stdout, done.stderr
+    (page,) = (tmp_path / "kept").glob("*/try.html")
+    assert "is what the file of requests expects" in page.read_text() and "equals the first one" not in page.read_text()
+    why = lab("why", "latest", *kept)
+    assert "--against URL_B --requests FILE" in why.stdout and "capacity URL" not in why.stdout
 
 
 def test_each_request_has_its_numbers(shop: int, tmp_path: Path) -> None:

@@ -22,9 +22,14 @@ class RequestMix:
     """The names of those of which only the service's first answer says what status is good."""
 
     @property
-    def headers(self) -> tuple[str, ...]:
-        """Every header of a request, as a line."""
-        return tuple(f"{name}: {value}" for one in self.requests for name, value in one.headers)
+    def texts(self) -> tuple[str, ...]:
+        """Every header, body, path and cell of it, each as a line: what may hold a secret."""
+        logins = [table.request for table in self.tables.values() if table.request is not None]
+        headers = [f"{name}: {value}" for one in self.requests for name, value in one.headers]
+        headers += [f"{name}: {value}" for one in logins for name, value in one.headers.items()]
+        cells = [f"{column}={value}" for table in self.tables.values() for row in table.rows for column, value in row.items()]
+        sent = [(one.path, one.body) for one in self.requests] + [(one.path, one.body) for one in logins]
+        return (*headers, *cells, *(text for both in sent for text in both if text))
 
     @property
     def title(self) -> str:

@@ -42,8 +42,10 @@ def _suspected(found: Visit) -> Iterator[str]:
 
 
 def _from_outside(found: Visit, asked: TryAsked) -> Iterator[str]:
+    same = "" if asked.requests is None else " --requests FILE"
+    against = AGAINST + same
     if asked.database is None:
-        yield f"What the service's database does meanwhile (waits, locks, statements) can be read: {DATABASE}"
+        yield f"What the service's database does meanwhile (waits, locks, statements) can be read: {DATABASE}{same}"
     if found.server is None:
         yield (
             "Its CPU is not known, for no process of it was seen. A service that the lab starts has one:"
@@ -56,9 +58,10 @@ def _from_outside(found: Visit, asked: TryAsked) -> Iterator[str]:
             f" --database shows whether that is the database"
         )
     elif any(one.id == TOO_FEW_CONNECTIONS.id for one in found.limited_by):
-        yield f"More connections may give more. Both services are loaded with 200 of them by {AGAINST} --connections 200"
-    yield f"Whether a change helps (an index, a larger pool, another process): start the changed one beside it, then {AGAINST}"
-    yield "What it can take with an objective, confirmed: ./fairground capacity URL --slo 'p99<50ms'"
+        yield f"More connections may give more. Both services are loaded with 200 of them by {against} --connections 200"
+    yield f"Whether a change helps (an index, a larger pool, another process): start the changed one beside it, then {against}"
+    if asked.requests is None:  # `capacity` asks one request
+        yield "What it can take with an objective, confirmed: ./fairground capacity URL --slo 'p99<50ms'"
 
 
 def _is_flat(found: Visit) -> bool:

@@ -12,4 +12,6 @@ from fairground.model.record import Record, TryAsked
 def service_of(record: Record[TryAsked, ServicePart]) -> Visit:
     """Return what is known of the service so far."""
     asked = record.head.asked
-    return parts.visit(asked.url, asked.method.upper(), objective.parse(asked.objective), record.entries)
+    return parts.visit(
+        asked.url, asked.method.upper(), objective.parse(asked.objective), record.entries, asked.requests is not None
+    )

@@ -108,8 +108,8 @@ def checks(parts: Sequence[ServicePart]) -> ServiceChecks | None:
     return next((part.checks for part in parts if part.checks is not None), None)
 
 
-def visit(url: str, method: str, objective: Objective, parts: Sequence[ServicePart]) -> Visit:
-    """The visit that the parts make so far."""
+def visit(url: str, method: str, objective: Objective, parts: Sequence[ServicePart], of_file: bool = False) -> Visit:
+    """The visit that the parts make so far. `of_file`: a file says what is asked, and what is right."""
     seen = checks(parts)
     loops = [part for part in parts if part.closed is not None]
     notes = [part.note for part in loops if part.note is not None][-1:]
@@ -126,9 +126,10 @@ def visit(url: str, method: str, objective: Objective, parts: Sequence[ServicePa
         curve=tuple(point for part in parts for point in part.curve or ()),
         acknowledged=sum(tally.outcomes.ok for part in parts for tally in part.tallies),
         limited_by=() if best is None else best.limited_by,
+        of_file=of_file,
         findings=(
             *(finding for part in parts for finding in part.findings),
-            *failures.findings([tally for part in parts for tally in part.tallies], _uncompared(seen, loops)),
+            *failures.findings([tally for part in parts for tally in part.tallies], _uncompared(seen, of_file)),
         ),
     )
     if seen is not None and not seen.good:
@@ -141,8 +142,8 @@ def visit(url: str, method: str, objective: Objective, parts: Sequence[ServicePa
     return replace(found, notes=tuple(notes))
 
 
-def _uncompared(seen: ServiceChecks | None, loops: Sequence[ServicePart]) -> str:
+def _uncompared(seen: ServiceChecks | None, of_file: bool) -> str:
     """Say why bodies are not held against the first one under load; empty where they are."""
-    if any(part.closed is not None and part.closed.requests for part in loops):
+    if of_file:
         return "for the file of requests says nothing of it"
     return "" if seen is not None and seen.is_compared else "as the checks say"

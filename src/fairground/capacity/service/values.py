@@ -41,6 +41,8 @@ class Visit:
     """What the service did wrong by itself: it ended, or never listened; and what failed under load."""
     acknowledged: int = 0
     """Good answers of all of its loads."""
+    of_file: bool = False
+    """Whether a file says what it is asked, and what is right."""
 
     @property
     def broken(self) -> tuple[Finding, ...]:
