@@ -9,11 +9,13 @@ from typing import Any, cast
 import pytest
 
 from builders.fakes import GOOD, LOAD, Server, World
+from fairground.host import counters
 from fairground.measure import counted
 from fairground.measure.arm import ArmWindow, CountedArm
 from fairground.measure.counting import ENOUGH, MOST, PILOT, WINDOWS, WorkedOff, one_start
 from fairground.model import Severity
 from fairground.model.count import UNCOUNTED, CountedStart, WorkCount
+from fairground.stats import counts
 
 
 class FakeReader:
@@ -32,7 +34,7 @@ class FakeReader:
         answered = self._readings // 2 * GOOD
         return WorkCount(answered * 1000, {name: answered for name in self.calls})
 
-    def forget_blocks(self) -> None:
+    def forget(self) -> None:
         """There are none."""
 
     def outside(self, _: object) -> tuple[str, ...]:
@@ -40,12 +42,14 @@ class FakeReader:
         return self.natives
 
 
-def counted_start(server: Server, folder: Path, monkeypatch: pytest.MonkeyPatch, **reader: object) -> tuple[CountedStart, World]:
+def counted_start(
+    server: Server, folder: Path, monkeypatch: pytest.MonkeyPatch, emulated: bool = True, **reader: object
+) -> tuple[CountedStart, World]:
     """One start of a counted arm, and what was done to it."""
     world = World({"a": server}).moved_into(monkeypatch)
     monkeypatch.setattr(counted, "CountReader", type("Reader", (FakeReader,), reader))
     (plain,) = world.arms()
-    emulator: Any = type("NoEmulator", (), {"calls": {}, "program": "qemu"})()
+    emulator: Any = type("NoEmulator", (), {"calls": {}, "program": "qemu"})() if emulated else None
     arm = CountedArm(**{one.name: getattr(plain, one.name) for one in fields(plain)}, emulator=emulator)
     arm = replace(arm, cell=replace(arm.cell, load=replace(LOAD, warmup_max_s=30.0)))
     return one_start(world.bench(), arm, 6400, 0.005, folder, 1), world
@@ -79,6 +83,31 @@ def test_a_program_that_is_started_while_it_is_counted_leaves_no_number(tmp_path
     """However soon it ends: the system call is counted."""
     found, _ = counted_start(Server(), tmp_path / "one", monkeypatch, calls=("execve",))
     assert found.void is not None and found.void.startswith(f"the server started {GOOD} programs while it was counted")
+
+
+class FakeCounters:
+    """A processor that counts 500 instructions for each good answer, as long as it is `open`."""
+
+    def __init__(self, _: object, is_open: bool = True) -> None:
+        self.counts, self.is_open = FakeReader(Path()), is_open
+
+    def read(self) -> tuple[int, int, int]:
+        """What it shows at each reading."""
+        return (self.counts.read().instructions // 2, 100, 100 if self.is_open else 0)
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_counters_of_the_processor_are_the_same_quantity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_open: bool) -> None:
+    """Without an emulation, and without system calls; a processor that has too few counters gives no number."""
+    shown = FakeCounters(None, is_open)
+    kernel = type("Kernel", (), {"open": lambda *_: 7, "read": lambda *_: shown.read(), "close": lambda *_: None})
+    monkeypatch.setattr(counters, "Linux", kernel)
+    monkeypatch.setattr(counted.CountedStack, "_threads", lambda _: [1])
+    found, _ = counted_start(Server(), tmp_path / "one", monkeypatch, emulated=False)
+    if is_open:
+        assert (counts.instructions(found), counts.calls(found)) == (pytest.approx(500), None) and found.void is None
+    else:
+        assert found.void is not None and found.void.startswith("the processor's counters could not be read all along")
 
 
 def test_a_silent_server_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
