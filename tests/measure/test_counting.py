@@ -143,9 +143,22 @@ def test_a_warm_up_ends_when_counts_settle_or_its_time_is_up() -> None:
     assert unknown is not None and unknown.requests == 500
     more = schedule.next(falling, ())
     assert more is not None and (more.requests, more.warm_up) == (100, True) and not schedule.has_settled(falling)
-    late = schedule.next([*falling, window(1000, 50.0, 100)], ())
+    late = schedule.next([*falling, window(1000, 50.0, 10**7)], ())
     assert late is not None and (late.requests, late.warm_up) == (640 // WINDOWS, False)
     steady = [window(1000, 1.0)] * 9
     assert schedule.has_settled(steady) and not cast(Any, schedule.next(steady, ())).warm_up
     assert schedule.next([*steady, *[window(20, 0.1, warm_up=False)] * WINDOWS], ()) is None
     assert schedule.next(steady, ("a",)) is None
+
+
+def test_a_server_that_waits_for_its_core_is_warmed_for_longer() -> None:
+    """Half a minute of its own time, or five times as long where it did little."""
+    schedule = WorkedOff("a", replace(LOAD, warmup_max_s=30.0), 640, 0.005)
+
+    def warmed(windows: int, instructions: int) -> bool:
+        """Whether its warm-up is over after so many windows of 16 s, in each of which it did less."""
+        made = [window(1000, 16.0, instructions * (20 - place) // 20) for place in range(windows)]
+        return not cast(Any, schedule.next(made, ())).warm_up
+
+    assert (warmed(1, 2_000_000), warmed(2, 2_000_000)) == (False, True)
+    assert (warmed(9, 2_000), warmed(10, 2_000)) == (False, True)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fairground.host import build, counters, emulation
+from fairground.host import build, emulation
 from fairground.host.emulation import Emulator, Locator, Symbols
 from fairground.host.emulation.emulator import machine_words
 from fairground.inputs import revisions, workload_files
@@ -18,6 +18,7 @@ from fairground.lab.events import Event, Going, Sink, unheard
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs, Testbed, prepare
 from fairground.lab.recording import NewEntry, Units, open_record, record_units
+from fairground.measure import counted
 from fairground.measure.arm import CountedArm
 from fairground.measure.counting import one_start
 from fairground.model import Cell, Stack, Workload
@@ -36,7 +37,7 @@ def arms_of(named: Named) -> tuple[CountArm, CountArm]:
 def count_stacks(inputs: Inputs, asked: CountAsked, sink: Sink = unheard) -> Iterator[Event]:
     """Count what is missing. LabError where nothing can be counted here."""
     places = inputs.places
-    _require(places, asked)
+    counted.require(places.environ.get("PATH"), asked)
     stacks = _stacks(places, asked)
     asked = replace(asked, arms=tuple(_with_commit(arm, stacks[arm.label]) for arm in asked.arms))
     workloads = {id: workload_files.render(places.workload(id), asked.settings.scale) for id in asked.workloads}
@@ -50,17 +51,6 @@ def count_stacks(inputs: Inputs, asked: CountAsked, sink: Sink = unheard) -> Ite
         locators = _locators(testbed, stacks, places) if asked.where else {}
         record = open_record(inputs, RecordKind.COUNT, asked, testbed, infos)
         yield from record_units(record, StartsToCount(testbed, emulator, stacks, workloads, record, locators).units())
-
-
-def _require(places: Places, asked: CountAsked) -> None:
-    """LabError where nothing can be counted here as it is asked."""
-    path = places.environ.get("PATH")
-    if asked.counters:
-        counters.require()
-        return
-    emulation.require(path)
-    if asked.where:
-        emulation.require_nm(path)
 
 
 def _with_commit(arm: CountArm, stack: Stack) -> CountArm:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from fairground.host import counters
+from fairground.host import counters, emulation
 from fairground.host.emulation import CountReader
 from fairground.host.emulation.reading import EXECUTES
 from fairground.host.process import Process, tasks
@@ -14,10 +14,19 @@ from fairground.measure.arm import ArmWindow, CountedArm
 from fairground.measure.schedule import Counted
 from fairground.measure.stack import StartedStack
 from fairground.model import Doing, Severity
-from fairground.model.count import UNCOUNTED, WorkCount
+from fairground.model.count import UNCOUNTED, CountAsked, WorkCount
 from fairground.model.secret import PRIVATE_FOLDER
 
 STARTED_ANEW = "a program that a server starts runs natively, outside of the emulation"
+
+
+def require(path: str | None, asked: CountAsked) -> None:
+    """LabError where nothing can be counted here as it is asked. `path`: where programs are."""
+    if asked.counters:
+        return counters.require()
+    emulation.require(path)
+    if asked.where:
+        emulation.require_nm(path)
 
 
 class WorkReader(Protocol):

@@ -1,4 +1,4 @@
-"""What an answer of a stack needs, over records and commits, and where it changed. Pure.
+"""The history of what an answer of a stack needs, over records and commits, and where it changed. Pure.
 
 Counts hardly depend on the machine's pace. So records of several machines stand in one history, as far as their processors carry
 out the same instructions. What else may move a count, such as another libc, is named beside the change.
