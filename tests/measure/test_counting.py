@@ -124,11 +124,11 @@ def window(ok: int, window_s: float, instructions: int = 1000, warm_up: bool = T
 
 
 def test_the_pace_says_how_much_work_is_fixed() -> None:
-    """About three seconds of it, as many as hold some collections of garbage if it is slow, and no end of it never."""
+    """About a second and a half of it, as many as hold some collections of garbage if it is slow, and no end of it never."""
     schedule = WorkedOff("a", LOAD, None, 0.005)
-    assert schedule.requests_after([window(5000, 1.0)]) == 15_008
+    assert schedule.requests_after([window(5000, 1.0)]) == 7_488
     assert schedule.requests_after([window(1000, 1.0)]) == ENOUGH
-    assert schedule.requests_after([window(100, 1.0)]) == 1984
+    assert schedule.requests_after([window(100, 1.0)]) == 992
     assert schedule.requests_after([window(10**7, 1.0)]) == MOST
     assert replace(schedule, requests=77).requests_after([window(5000, 1.0)]) == 77
 

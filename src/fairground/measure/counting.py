@@ -15,9 +15,9 @@ from fairground.model import Load, Severity
 from fairground.model.count import CountedStart, CountedWindow
 from fairground.stats import counts
 
-COUNTED_S, MOST_S = 3.0, 20.0
+COUNTED_S, MOST_S = 1.5, 10.0
 """The counted windows of an arm's first start take about the first together, and the second where ENOUGH takes longer."""
-ENOUGH, LEAST, MOST = 8_000, 320, 200_000
+ENOUGH, LEAST, MOST = 3_200, 320, 200_000
 """Requests of a start that hold some collections of garbage, the fewest, and the most."""
 WINDOWS = 32
 """Counted windows of a start: several for each collection of garbage, which the taper over them then leaves whole."""

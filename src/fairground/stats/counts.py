@@ -86,6 +86,16 @@ def instructions(start: CountedStart) -> float | None:
     return per_answer(start, lambda work: work.instructions)
 
 
+def between_collections(start: CountedStart) -> float | None:
+    """Instructions of a start for an answer in the half of its windows that needs fewest; None where it has no number.
+
+    Collections of garbage fall into the others, as far as they are that rare. How many do is chance, and scatters ten times as
+    much from start to start as what the answers themselves need.
+    """
+    each = sorted(one.work.instructions / one.answers for one in start.counted if one.answers)
+    return statistics.fmean(each[: (len(each) + 1) // 2]) if each else None
+
+
 def calls(start: CountedStart) -> float | None:
     """System calls of a start for an answer; None where it has no number, or where nobody counted any: each answer needs some."""
     return per_answer(start, lambda work: work.calls) or None
