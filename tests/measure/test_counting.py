@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,7 +12,7 @@ from builders.fakes import GOOD, LOAD, Server, World
 from fairground.host import counters
 from fairground.measure import counted
 from fairground.measure.arm import ArmWindow, CountedArm
-from fairground.measure.counting import ENOUGH, MOST, PILOT, WINDOWS, WorkedOff, one_start
+from fairground.measure.counting import ENOUGH, MOST, PILOT, SLOWER, WINDOWS, WorkedOff, one_start, patient
 from fairground.model import Severity
 from fairground.model.count import UNCOUNTED, CountedStart, WorkCount
 from fairground.stats import counts
@@ -114,6 +114,20 @@ def test_a_silent_server_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyP
     """No answer in a whole window is no count of 0."""
     found, _ = counted_start(Server(silent=True), tmp_path / "one", monkeypatch)
     assert found.rejected is not None and found.windows == ()
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """All of a case that matters here."""
+
+    timeout_s: float
+
+
+def test_a_translated_server_has_more_time_for_its_cases() -> None:
+    """Its first logins at the database alone take seconds, and the machine's slowness is no fault of the server."""
+    case: Any = Deadline(2.0)
+    made = patient(replace(World({"a": Server()}).bench(), cases=[case]))
+    assert [one.timeout_s for one in made.cases] == [SLOWER * 2.0]
 
 
 def window(ok: int, window_s: float, instructions: int = 1000, warm_up: bool = True) -> ArmWindow:
