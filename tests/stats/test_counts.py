@@ -56,6 +56,7 @@ def test_the_warm_up_counts_for_nothing() -> None:
         ([100.0, 320.0, 100.2, 100.1, 99.8, 100.0, 240.0, 99.9], True),  # holds collections of garbage
         ([900.0, 300.0, 1400.0, 350.0, 500.0, 250.0, 180.0, 160.0], False),  # compiles, and scatters by far more than it falls
         ([200.0, 150.0, *[100.0] * 8], True),  # was cold, and is not
+        ([500.0, 300.0, 450.0, 310.0, 301.0, 502.0, 309.0, 450.0], False),  # compiles, and halves agree by chance
     ],
 )
 def test_counts_settle(values: list[float], settled: bool) -> None:
