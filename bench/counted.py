@@ -167,7 +167,8 @@ def page(stacks: Sequence[Row], rows: Sequence[Row], cpu: Mapping[tuple[str, str
     versions = {f"{name} {row['versions'][name]}" for row in rows if row.get("versions") for name in VERSIONS}
     head = (
         f"Counted on {days}, on {machines}, with {', '.join(sorted(versions))}. Each stack was started twice, with one worker on"
-        " one core and 16 connections. ± is the spread of both starts. *Unsettled*: the warm-up of a start had not settled after"
+        " one core and 16 connections. ± is the spread of both starts, and a dash where one alone has a number."
+        " *Unsettled*: the warm-up of a start had not settled after"
         " 60 s, and its count may fall. CPU is that of [what each tuning buys](tuning.md), measured with 100 connections on other"
         " days and in part with earlier versions."
     )
