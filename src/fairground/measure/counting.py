@@ -30,7 +30,7 @@ Where others keep its core busy it carries out fewer, and its warm-up may take u
 """
 PILOT = 5
 """The first one has so many requests for each connection."""
-READY_S, SLOWER = 180.0, 10
+READY_S, SLOWER = 600.0, 10
 """A server may take so long to become ready, and so many times as long for a case: it is up to twenty times slower."""
 
 
