@@ -242,6 +242,7 @@ COUNT = Option("count", "Count instructions and system calls for an answer, unde
 DRY_RUN = Option("dry_run", "Print the plan and its time; measure nothing.", bool, False)
 WHERE = Option("where", "With --count: tell which functions and system calls make the difference.", bool, False)
 WHY = Option("why", "Then, within this time, experiments on what limited it: 3m.", str | None, None, metavar="TIME")
+NO_PRIOR = Option("no_prior", "Judge by this run alone, and not by what earlier ones here scattered by.", bool, False)
 HOSTS = (
     Option("hosts", "Where hosts have joined: an address, or hosts.toml. They measure, or --place says what.", str | None, None,
            metavar="ADDRESS"),
@@ -266,6 +267,7 @@ OPTIONS = (
     *SUITE,
     COUNT,
     WHY,
+    NO_PRIOR,
     Option("resume", "Go on with an interrupted run: its id, or `latest`.", str | None, None, metavar="RUN"),
     DRY_RUN,
     *HOSTS,
