@@ -53,9 +53,7 @@ def run_suite(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[E
         if testbed.lacking:
             suite = without_own_version(suite, inputs.database_url)
             frozen = plan.of_suite(suite, servers, workloads, inputs.command, testbed.lacking)
-        frozen = remembering.recall(
-            frozen, testbed.machine, inputs.places.cache if inputs.prior else None, lambda it: sink(Said(it))
-        )
+        frozen = remembering.recall(frozen, testbed.machine, inputs.places.cache, inputs.prior, lambda it: sink(Said(it)))
         folder = create_folder(inputs.places.results, frozen, testbed, texts(frozen, workloads))
         testbed.bench.keeper.guard(folder)
         with resumable(folder):

@@ -15,9 +15,9 @@ from fairground.model import LabError, Machine, Plan
 Say = Callable[[str], None]
 
 
-def recall(frozen: Plan, machine: Machine, cache: Path | None, say: Say) -> Plan:
-    """Put what earlier runs foretell into a plan. It stays as it is without a cache, and where that cannot be read."""
-    if cache is None or _is_elsewhere(frozen):
+def recall(frozen: Plan, machine: Machine, cache: Path, wanted: bool, say: Say) -> Plan:
+    """Put what earlier runs foretell into a plan. It stays as it is where that is not `wanted`, or cannot be read."""
+    if not wanted or _is_elsewhere(frozen):
         return frozen
     try:
         return replace(frozen, memory=records.foretell(records.load_memory(cache), machine.group, frozen))
