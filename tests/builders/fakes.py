@@ -108,6 +108,7 @@ class World:
     watch_failure: str | None = None
     database_ends: bool = False
     """Whether the database server ends once somebody is loaded."""
+    room: int = 497
 
     @property
     def ended(self) -> str | None:
@@ -297,6 +298,10 @@ class FakeDatabases:
         """DatabaseEnded once it has ended."""
         if self._world.ended is not None:
             raise DatabaseEnded(f"the database server {self._world.ended}")
+
+    def room(self) -> int:
+        """As many connections as the world's database takes."""
+        return self._world.room
 
     def arm(self, number: int, compiled: CompiledDatabase | None = None) -> FakeDatabase:
         return FakeDatabase(self._world, list(self._world.servers)[number - 1])

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import psycopg
 import pytest
@@ -121,6 +122,8 @@ def test_a_server_without_plain_connections_is_refused(
 
 class FakeConnection:
     """A connection that is only closed."""
+
+    adapters = Mock()
 
     def close(self) -> None:
         pass

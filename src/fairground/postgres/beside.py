@@ -12,6 +12,7 @@ import psycopg
 from fairground.host import Resident, listener
 from fairground.model import LabError, foreign
 from fairground.model.known import KNOWN
+from fairground.postgres.libpq import open_as_told
 from fairground.postgres.names import APPLICATION_NAME
 
 READ_ONLY = "-c default_transaction_read_only=on -c statement_timeout=5000"
@@ -99,6 +100,4 @@ def _can_count(connection: psycopg.Connection[tuple[object, ...]]) -> bool:
 
 def _connect(url: str) -> psycopg.Connection[tuple[object, ...]]:
     """A connection that only reads; nothing is prepared, for a pooler may stand before the server."""
-    return psycopg.connect(
-        url, autocommit=True, application_name=APPLICATION_NAME, options=READ_ONLY, connect_timeout=5, prepare_threshold=None
-    )
+    return open_as_told(url, application_name=APPLICATION_NAME, options=READ_ONLY, connect_timeout=5, prepare_threshold=None)

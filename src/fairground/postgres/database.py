@@ -23,6 +23,7 @@ from fairground.postgres import commits, migrations, role, session, storage, tem
 from fairground.postgres.activity import waits
 from fairground.postgres.address import DatabaseAddress
 from fairground.postgres.errorlog import ErrorLog
+from fairground.postgres.libpq import open_session
 from fairground.postgres.names import APPLICATION_NAME, MARK, MARKED, ROLE, TEMPLATES, THEIRS, of_arm
 from fairground.postgres.owner import Errors, Owner
 from fairground.postgres.traces import drop_database
@@ -142,16 +143,15 @@ class Database:
 
         It is to this arm's database, unless another is named. `options`: in place of the address's.
         """
-        libpq: dict[str, Any] = {**dict(self.admin.libpq), "options": self.admin.options if options is None else options}
-        return psycopg.connect(
+        libpq: dict[str, Any] = dict(self.admin.libpq)
+        return open_session(
             host=self.admin.host,
             port=self.admin.port,
             user=self.admin.user,
             password=self.admin.password or None,  # libpq then looks into PGPASSWORD and its file
             dbname=database or self.name,
             application_name=APPLICATION_NAME,
-            client_encoding="UTF8",
-            autocommit=True,
+            options=self.admin.options if options is None else options,
             connect_timeout=10,
             **libpq,
         )
@@ -385,14 +385,16 @@ class Database:
         return int(row[0]) if row else 0
 
     def room(self) -> int:
-        """Count the connections that the server would still accept from our user, beside open and reserved ones."""
+        """Count the connections that the server would still accept from servers under test, beside open and reserved ones."""
         reserved = "coalesce(current_setting('reserved_connections', true)::int, 0)"  # PostgreSQL 16 and later
         with self.connect(HOME) as connection:
             row = connection.execute(
                 "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int"
-                f" - {reserved} - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')"
+                f" - {reserved} - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),"
+                " (SELECT rolconnlimit FROM pg_roles WHERE rolname = session_user)"
             ).fetchone()
-        return int(row[0]) if row else 0
+        room, limit = row or (0, -1)
+        return min(room, limit) if self.shared and limit >= 0 else int(room)
 
     def waiting_for_locks(self) -> int:
         """Count the server's backends that wait for a lock now."""
