@@ -17,7 +17,10 @@ from fairground.postgres.names import TRIAL_DATABASE
 from fairground.postgres.rights import Rights
 from fairground.postgres.traces import require_ours
 
-HINT = "start it, or check host, port, user and password; without `--database` the lab starts a PostgreSQL of its own"
+HINT = (
+    "start it, or check host, port, user and password, and whether the user may connect to its database `postgres`; without"
+    " `--database` the lab starts a PostgreSQL of its own"
+)
 OWN = ("sslmode", "sslrootcert", "sslcert", "sslkey", "sslpassword", "sslcrl", "sslcrldir", "sslsni", "ssl_min_protocol_version",
        "ssl_max_protocol_version", "channel_binding", "gssencmode", "passfile")  # fmt: skip
 """What a URL may say of the lab's own connections beside the address, in libpq's words."""
