@@ -62,6 +62,16 @@ TWO = ("compare", "alder-one:plain", "alder-one:fancy", "--servers", "servers", 
         ((*TWO[:-1], "--where"), "`--where` goes with `--count`: time has no functions here", "leave it out, or add --count"),
         ((*COUNT, "--where"), "there is no option `--where`", None),
         (
+            (*TWO[:-1], "--counters"),
+            "`--counters` goes with `--count`: it says how work is counted",
+            "leave it out, or add --count",
+        ),
+        (
+            (*TWO, "--counters", "--where"),
+            "`--where` cannot be combined with `--counters`: functions are told under the emulation alone",
+            "leave one of them out",
+        ),
+        (
             ("run", "--count", "--resume", "latest", "--workers", "2"),
             "`--workers` cannot be combined with `--resume`",
             "leave it out",

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from fairground.host import counters
-from fairground.host.counters import Instructions, count
+from fairground.host.counters import CounterReader, Instructions, count
+from fairground.model import LabError
+from fairground.model.count import WorkCount
 
 
 class FakeKernel:
@@ -67,6 +69,30 @@ def test_threads_that_come_meanwhile_begin_it_anew() -> None:
     assert counted is not None and counted.read() == 30 and kernel.opened == {101, 102}
     restless = iter(range(1, 100))
     assert count(lambda: [next(restless)], other := FakeKernel()) is None and other.opened == set()
+
+
+def test_a_reader_counts_from_its_first_reading_on() -> None:
+    """Only instructions; it is told where there were none to be had, and what it holds is given back."""
+    kernel = FakeKernel({1: (1000, 50, 50)})
+    reader = CounterReader(lambda: [1], kernel)
+    assert reader.read() == WorkCount(1000) and reader.outside([]) == () and kernel.opened == {101}
+    reader.forget()
+    assert kernel.opened == set()
+    with pytest.raises(LabError, match="^the processor's counters could not be read all along$"):
+        reader.read()
+    with pytest.raises(LabError, match="^the processor's counters could not be read all along$"):
+        CounterReader(lambda: [1], FakeKernel(refuses={1: errno.EACCES})).read()
+
+
+def test_what_is_missing_for_counters_is_said() -> None:
+    """One sentence and what mends it, exit code 3; nothing where they are there."""
+    counters.require(FakeKernel())
+    with pytest.raises(LabError, match="^`--counters` cannot be had here: the processor shows no performance counters") as caught:
+        counters.require(FakeKernel(refuses={0: errno.ENOENT}))
+    assert (caught.value.hint, caught.value.exit_code) == ("leave `--counters` out", 3)
+    with pytest.raises(LabError, match="^`--counters` cannot be had here: kernel.perf_event_paranoid is") as caught:
+        counters.require(FakeKernel(refuses={0: errno.EACCES}))
+    assert caught.value.hint == "sysctl -w kernel.perf_event_paranoid=2"
 
 
 @pytest.mark.parametrize("error", [errno.EACCES, errno.ENOENT, errno.ENOSYS])

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fairground.host import Keeper, emulation
+from fairground.host import Keeper, counters, emulation
 from fairground.host.emulation import CountReader, Emulator
 from fairground.host.emulation.emulator import machine_words
 from fairground.host.emulation.reading import CALLS, FILE
@@ -37,6 +37,19 @@ int main(int argc, char **argv) {
 }
 """
 """Threads and then children, each of which counts to a number; at last it may go on as another program."""
+
+
+WAITING = """
+#include <unistd.h>
+int main(void) {
+    char one;
+    write(1, "!", 1);
+    read(0, &one, 1);
+    for (volatile long i = 0; i < 8000000; i++);
+    return 0;
+}
+"""
+"""Says that it is there, waits, and counts to a number."""
 
 
 def script(path: Path, first: str) -> Path:
@@ -157,3 +170,25 @@ def test_counts_of_a_program(tmp_path: Path) -> None:
             time.sleep(0.05)
         child.stop(0.0)
         assert natives == (f"{sleep} 60",) and reader.read().system_calls["execve"] == 1
+
+
+@pytest.mark.live
+@pytest.mark.skipif(counters.check().state != "ok", reason="this machine's processor shows no counters")
+def test_the_emulation_counts_what_the_processor_counts(tmp_path: Path) -> None:
+    """A program that waits for its standard input, and then counts to a number: the same instructions within 1 %."""
+    (tmp_path / "burn.c").write_text(WAITING)
+    subprocess.run(["cc", "-O1", "-o", "burn", "burn.c"], cwd=tmp_path, check=True)
+    (tmp_path / "counts").mkdir()
+    with Keeper(os.environ) as keeper:
+        emulator = emulation.find(keeper, tmp_path / "cache")
+    emulated = emulator.words(["./burn"], tmp_path, os.defpath, tmp_path / "counts")
+    done = []
+    for words in (["./burn"], emulated):
+        started = subprocess.Popen(words, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert started.stdout is not None and started.stdout.read(1) == b"!"
+        reader = CountReader(tmp_path / "counts", emulator.calls, emulator.program)
+        counting = reader if words is emulated else counters.CounterReader(lambda pid=started.pid: [pid])
+        before = counting.read()
+        started.communicate(b"x")
+        done.append((counting.read() - before).instructions)
+    assert done[0] > 8_000_000 and done[1] == pytest.approx(done[0], rel=0.01)

@@ -73,9 +73,10 @@ def test_functions_of_a_program_and_its_child(tmp_path: Path) -> None:
     with Keeper(os.environ) as keeper:
         emulator = emulation.find(keeper, tmp_path / "cache")
         symbols = Symbols(keeper, tmp_path)
-        symbols.require(str(tmp_path / "burn"))
         with pytest.raises(LabError, match="has no symbols, so that `--where` cannot tell its functions"):
-            symbols.require(str(tmp_path / "bare"))
+            Locator.of(symbols, str(tmp_path / "bare"), tmp_path)
+        assert Locator.of(symbols, str(tmp_path / "bare"), tmp_path / "server").interpreter == "bare"
+        assert Locator.of(symbols, str(tmp_path / "burn"), tmp_path).interpreter is None
         counted = tmp_path / "counts"
         counted.mkdir()
         reader = CountReader(counted, emulator.calls, emulator.program, Locator(symbols, str(tmp_path / "burn")))
@@ -88,5 +89,5 @@ def test_functions_of_a_program_and_its_child(tmp_path: Path) -> None:
     assert found.functions["more"] == pytest.approx(2 * found.functions["burn"], rel=0.01)
     assert sum(found.functions.values()) == pytest.approx(found.instructions, rel=0.01)
     assert found - found == WorkCount()
-    reader.forget_blocks()
+    reader.forget()
     assert not list(counted.glob("*.blocks")) and len(list(counted.glob("*.counts"))) == 2

@@ -9,11 +9,13 @@ from typing import Any, cast
 import pytest
 
 from builders.fakes import GOOD, LOAD, Server, World
+from fairground.host import counters
 from fairground.measure import counted
 from fairground.measure.arm import ArmWindow, CountedArm
 from fairground.measure.counting import ENOUGH, MOST, PILOT, WINDOWS, WorkedOff, one_start
 from fairground.model import Severity
 from fairground.model.count import UNCOUNTED, CountedStart, WorkCount
+from fairground.stats import counts
 
 
 class FakeReader:
@@ -32,7 +34,7 @@ class FakeReader:
         answered = self._readings // 2 * GOOD
         return WorkCount(answered * 1000, {name: answered for name in self.calls})
 
-    def forget_blocks(self) -> None:
+    def forget(self) -> None:
         """There are none."""
 
     def outside(self, _: object) -> tuple[str, ...]:
@@ -40,12 +42,14 @@ class FakeReader:
         return self.natives
 
 
-def counted_start(server: Server, folder: Path, monkeypatch: pytest.MonkeyPatch, **reader: object) -> tuple[CountedStart, World]:
+def counted_start(
+    server: Server, folder: Path, monkeypatch: pytest.MonkeyPatch, emulated: bool = True, **reader: object
+) -> tuple[CountedStart, World]:
     """One start of a counted arm, and what was done to it."""
     world = World({"a": server}).moved_into(monkeypatch)
     monkeypatch.setattr(counted, "CountReader", type("Reader", (FakeReader,), reader))
     (plain,) = world.arms()
-    emulator: Any = type("NoEmulator", (), {"calls": {}, "program": "qemu"})()
+    emulator: Any = type("NoEmulator", (), {"calls": {}, "program": "qemu"})() if emulated else None
     arm = CountedArm(**{one.name: getattr(plain, one.name) for one in fields(plain)}, emulator=emulator)
     arm = replace(arm, cell=replace(arm.cell, load=replace(LOAD, warmup_max_s=30.0)))
     return one_start(world.bench(), arm, 6400, 0.005, folder, 1), world
@@ -81,6 +85,31 @@ def test_a_program_that_is_started_while_it_is_counted_leaves_no_number(tmp_path
     assert found.void is not None and found.void.startswith(f"the server started {GOOD} programs while it was counted")
 
 
+class FakeCounters:
+    """A processor that counts 500 instructions for each good answer, as long as it is `open`."""
+
+    def __init__(self, _: object, is_open: bool = True) -> None:
+        self.counts, self.is_open = FakeReader(Path()), is_open
+
+    def read(self) -> tuple[int, int, int]:
+        """What it shows at each reading."""
+        return (self.counts.read().instructions // 2, 100, 100 if self.is_open else 0)
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_counters_of_the_processor_are_the_same_quantity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_open: bool) -> None:
+    """Without an emulation, and without system calls; a processor that has too few counters gives no number."""
+    shown = FakeCounters(None, is_open)
+    kernel = type("Kernel", (), {"open": lambda *_: 7, "read": lambda *_: shown.read(), "close": lambda *_: None})
+    monkeypatch.setattr(counters, "Linux", kernel)
+    monkeypatch.setattr(counted.CountedStack, "_threads", lambda _: [1])
+    found, _ = counted_start(Server(), tmp_path / "one", monkeypatch, emulated=False)
+    if is_open:
+        assert (counts.instructions(found), counts.calls(found)) == (pytest.approx(500), None) and found.void is None
+    else:
+        assert found.void is not None and found.void.startswith("the processor's counters could not be read all along")
+
+
 def test_a_silent_server_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No answer in a whole window is no count of 0."""
     found, _ = counted_start(Server(silent=True), tmp_path / "one", monkeypatch)
@@ -114,9 +143,22 @@ def test_a_warm_up_ends_when_counts_settle_or_its_time_is_up() -> None:
     assert unknown is not None and unknown.requests == 500
     more = schedule.next(falling, ())
     assert more is not None and (more.requests, more.warm_up) == (100, True) and not schedule.has_settled(falling)
-    late = schedule.next([*falling, window(1000, 50.0, 100)], ())
+    late = schedule.next([*falling, window(1000, 50.0, 10**7)], ())
     assert late is not None and (late.requests, late.warm_up) == (640 // WINDOWS, False)
     steady = [window(1000, 1.0)] * 9
     assert schedule.has_settled(steady) and not cast(Any, schedule.next(steady, ())).warm_up
     assert schedule.next([*steady, *[window(20, 0.1, warm_up=False)] * WINDOWS], ()) is None
     assert schedule.next(steady, ("a",)) is None
+
+
+def test_a_server_that_waits_for_its_core_is_warmed_for_longer() -> None:
+    """Half a minute of its own time, or five times as long where it did little."""
+    schedule = WorkedOff("a", replace(LOAD, warmup_max_s=30.0), 640, 0.005)
+
+    def warmed(windows: int, instructions: int) -> bool:
+        """Whether its warm-up is over after so many windows of 16 s, in each of which it did less."""
+        made = [window(1000, 16.0, instructions * (20 - place) // 20) for place in range(windows)]
+        return not cast(Any, schedule.next(made, ())).warm_up
+
+    assert (warmed(1, 2_000_000), warmed(2, 2_000_000)) == (False, True)
+    assert (warmed(9, 2_000), warmed(10, 2_000)) == (False, True)

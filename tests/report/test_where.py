@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from fairground.model import CellSettings, Load
-from fairground.model.count import CountArm, CountAsked, CountedStart, CountedWindow, WorkCount
+from fairground.model.count import MADE_AT_RUN_TIME, CountArm, CountAsked, CountedStart, CountedWindow, WorkCount
 from fairground.report import counts, where
 from fairground.report.where import CALL, FUNCTION
 
@@ -78,3 +78,9 @@ def test_functions_of_an_interpreter_are_said_to_be_its_own() -> None:
     said = where.notes([replace(one, interpreter="python3.11") for one in MADE])
     assert len(said) == 1 and said[0].startswith("`python3.11` carries out the server's code: the functions are those of")
     assert where.notes(MADE) == ()
+
+
+def test_code_that_is_made_while_a_server_runs_is_said_to_be_one_entry() -> None:
+    """It lies in no file, so that nothing names its parts."""
+    (said,) = where.notes([*MADE, replace(MADE[0], functions={MADE_AT_RUN_TIME: 9.0})])
+    assert said == "a compiler runs in the server: what it makes is one entry, `code made at run time`"

@@ -48,6 +48,7 @@ OPTIONS = (
     *options.some("threads", "workers", "pool_size", "no_prepared", "durable", "pin"),
     options.COUNT,
     options.WHERE,
+    options.COUNTERS,
     Option("requests", "With --count: requests of each start (default: about 3 s of its first).", int | None, None),
     options.ONE_VERSION,
     options.SEATS,
@@ -75,6 +76,7 @@ def compare(context: typer.Context, given: Given) -> None:
         return
     if given["where"]:
         raise LabError("`--where` goes with `--count`: time has no functions here", "leave it out, or add --count")
+    count.refuse_without(given)
     if given["requests"] is not None:
         raise LabError("`--requests` goes with `--count`: time is compared in windows", "leave it out, or add --count")
     rule = None if given["fail_on"] is None else fail_on.parse(given["fail_on"])

@@ -38,6 +38,7 @@ WARMUP_S = 60.0
 COMMON = (
     "count",
     "where",
+    "counters",
     "workload",
     "contract",
     "connections",
@@ -118,6 +119,12 @@ def run(context: typer.Context, given: Given, places: Places) -> None:
     _tell(record, None, given["as_json"], None)
 
 
+def refuse_without(given: Given) -> None:
+    """LabError where `--counters` is asked for without `--count`."""
+    if given["counters"]:
+        raise LabError("`--counters` goes with `--count`: it says how work is counted", "leave it out, or add --count")
+
+
 def options_of(context: typer.Context) -> dict[str, str]:
     """Name → spelling of the options that stand on the command line."""
     found = {}
@@ -174,7 +181,12 @@ def _asked(
     settings = _on_one_core(settings, said)
     requests = None if given["requests"] is None else numbers.positive("--requests", given["requests"])
     load = load if "threads" in said else replace(load, threads=1)
-    path = asked.path(given)
+    path, where, natively = asked.path(given), bool(given.get("where")), bool(given.get("counters"))
+    if where and natively:
+        raise LabError(
+            "`--where` cannot be combined with `--counters`: functions are told under the emulation alone",
+            "leave one of them out",
+        )
     return CountAsked(
         tuple(arms),
         tuple(workloads),
@@ -186,7 +198,8 @@ def _asked(
         floor,
         requests,
         path,
-        bool(given.get("where")),
+        where,
+        natively,
     )
 
 
@@ -224,8 +237,9 @@ def _progress(event: UnitDone) -> None:
     if value is None:
         say.note(f"{where}: no number: {one.rejected or one.void}")
         return
-    unsettled = "" if one.settled else ", not settled"
-    say.note(f"{where}: {value:,.0f} instructions and {calls(one):.2f} system calls for an answer{unsettled}")
+    unsettled, called = "" if one.settled else ", not settled", calls(one)
+    beside = "" if called is None else f" and {called:.2f} system calls"
+    say.note(f"{where}: {value:,.0f} instructions{beside} for an answer{unsettled}")
 
 
 def _tell(record: Record[CountAsked, CountedStart], markdown: Path | None, as_json: bool, rule: Rule | None) -> None:

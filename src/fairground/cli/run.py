@@ -38,6 +38,7 @@ def run(context: typer.Context, given: Given) -> None:
     if given["count"]:
         count.run(context, given, places)
         return
+    count.refuse_without(given)
     voice = Voice(given["quiet"], given["as_json"], given["progress"])
     if voice.progress and not voice.as_json:
         raise LabError("`--progress` needs `--json`", "without them the terminal shows what goes on")

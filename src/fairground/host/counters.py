@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Protocol
 
 from fairground.host.machine import MachineCheck
+from fairground.model import LabError
+from fairground.model.count import WorkCount
 
 SYSCALLS = {"x86_64": 298, "aarch64": 241}
 """`perf_event_open` by processor."""
@@ -117,6 +119,42 @@ def count(threads: Callable[[], Collection[int]], kernel: Kernel | None = None) 
             return Instructions(opened, kernel)
         Instructions(opened, kernel).close()
     return None
+
+
+class CounterReader:
+    """Reads instructions of a server in the place of an emulation's reader. Nobody counts its system calls and functions.
+
+    What the server starts later is counted with it, whatever program that is.
+    """
+
+    def __init__(self, threads: Callable[[], Collection[int]], kernel: Kernel | None = None) -> None:
+        self._threads, self._kernel = threads, kernel
+        self._counting: Instructions | None = None
+
+    def read(self) -> WorkCount:
+        """All that was counted since the first reading. LabError where the processor could not count all of it."""
+        if self._counting is None:
+            self._counting = count(self._threads, self._kernel)
+        found = None if self._counting is None else self._counting.read()
+        if found is None:
+            raise LabError("the processor's counters could not be read all along", "leave `--counters` out", exit_code=3)
+        return WorkCount(found)
+
+    def outside(self, _: object) -> tuple[str, ...]:
+        """None: every process that it starts is counted."""
+        return ()
+
+    def forget(self) -> None:
+        """Count no longer."""
+        if self._counting is not None:
+            self._counting.close()
+
+
+def require(kernel: Kernel | None = None) -> None:
+    """LabError where this machine's processor counts nothing for us."""
+    if (line := check(kernel)).state != "ok":
+        sentence = line.sentence.partition(":")[0]
+        raise LabError(f"`--counters` cannot be had here: {sentence}", line.fix or "leave `--counters` out", exit_code=3)
 
 
 def check(kernel: Kernel | None = None) -> MachineCheck:

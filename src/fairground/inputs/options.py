@@ -241,6 +241,7 @@ COUNT = Option("count", "Count instructions and system calls for an answer, unde
 """The option that counts work in place of measuring time."""
 DRY_RUN = Option("dry_run", "Print the plan and its time; measure nothing.", bool, False)
 WHERE = Option("where", "With --count: tell which functions and system calls make the difference.", bool, False)
+COUNTERS = Option("counters", "With --count: read the processor's own counters, in place of the emulation.", bool, False)
 WHY = Option("why", "Then, within this time, experiments on what limited it: 3m.", str | None, None, metavar="TIME")
 HOSTS = (
     Option("hosts", "Where hosts have joined: an address, or hosts.toml. They measure, or --place says what.", str | None, None,
@@ -265,6 +266,7 @@ OPTIONS = (
     Option("profile", "A profile of the suite, such as full.", str | None, None),
     *SUITE,
     COUNT,
+    COUNTERS,
     WHY,
     Option("resume", "Go on with an interrupted run: its id, or `latest`.", str | None, None, metavar="RUN"),
     DRY_RUN,

@@ -45,6 +45,12 @@ def checked_out(cache: Path, contracts: Mapping[str, Contract], revision: str, s
     return found[0]
 
 
+def commit_of(folder: Path) -> str | None:
+    """The commit of what a folder holds, shortened, with a `+` where it holds changes; None where it is in no checkout."""
+    commit = _git(folder, "rev-parse", "--short=12", "HEAD")
+    return commit and commit + "+" * bool(_git(folder, "status", "--porcelain", "--", "."))
+
+
 def _git(folder: Path, *words: str) -> str | None:
     """Return what git prints, or None where it fails."""
     done = subprocess.run(["git", "-C", str(folder), *words], capture_output=True, encoding="utf-8", errors="replace")

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-import os
 import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from fairground.host import build, emulation
 from fairground.host.emulation import Emulator, Locator, Symbols
@@ -20,10 +18,11 @@ from fairground.lab.events import Event, Going, Sink, unheard
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs, Testbed, prepare
 from fairground.lab.recording import NewEntry, Units, open_record, record_units
+from fairground.measure import counted
 from fairground.measure.arm import CountedArm
 from fairground.measure.counting import one_start
 from fairground.model import Cell, Stack, Workload
-from fairground.model.count import CountArm, CountAsked, CountedStart
+from fairground.model.count import PROCESSOR, CountArm, CountAsked, CountedStart
 from fairground.model.record import Record, RecordEnd, RecordKind
 from fairground.run import counting
 from fairground.run.counting import Due
@@ -38,21 +37,24 @@ def arms_of(named: Named) -> tuple[CountArm, CountArm]:
 def count_stacks(inputs: Inputs, asked: CountAsked, sink: Sink = unheard) -> Iterator[Event]:
     """Count what is missing. LabError where nothing can be counted here."""
     places = inputs.places
-    path = places.environ.get("PATH")
-    emulation.require(path)
-    if asked.where:
-        emulation.require_nm(path)
+    counted.require(places.environ.get("PATH"), asked)
     stacks = _stacks(places, asked)
+    asked = replace(asked, arms=tuple(_with_commit(arm, stacks[arm.label]) for arm in asked.arms))
     workloads = {id: workload_files.render(places.workload(id), asked.settings.scale) for id in asked.workloads}
     cells = [_cell(stack, workload, asked) for workload in workloads.values() for stack in stacks.values()]
     with prepare(inputs, cells, list(stacks.values()), sink, awake=False, least=len(cells)) as testbed:
-        emulator = emulation.find(testbed.bench.keeper, places.cache)
-        own = {"QEMU": emulator.version, "libc": " ".join(platform.libc_ver()) or "unknown"}
+        emulator = None if asked.counters else emulation.find(testbed.bench.keeper, places.cache)
+        by = {"counted by": "the processor"} if emulator is None else {"QEMU": emulator.version}
+        own = {**by, "libc": " ".join(platform.libc_ver()) or "unknown", PROCESSOR: platform.machine()}
         testbed = replace(testbed, versions={**testbed.versions, **own})
         infos = {label: build.stack_infos([stack], testbed.builds)[stack.id] for label, stack in stacks.items()}
         locators = _locators(testbed, stacks, places) if asked.where else {}
         record = open_record(inputs, RecordKind.COUNT, asked, testbed, infos)
         yield from record_units(record, StartsToCount(testbed, emulator, stacks, workloads, record, locators).units())
+
+
+def _with_commit(arm: CountArm, stack: Stack) -> CountArm:
+    return arm if arm.commit is not None else replace(arm, commit=revisions.commit_of(stack.server.folder))
 
 
 def _locators(testbed: Testbed, stacks: Mapping[str, Stack], places: Places) -> dict[str, Locator]:
@@ -61,10 +63,7 @@ def _locators(testbed: Testbed, stacks: Mapping[str, Stack], places: Places) -> 
     for label, stack in stacks.items():
         folder = stack.server.folder
         (program, *_) = machine_words(stack.serve, folder, testbed.bench.keeper.environ.get("PATH"))
-        program = os.path.realpath(program)
-        symbols.require(program)
-        own = Path(program).is_relative_to(folder.resolve())
-        found[label] = Locator(symbols, program, None if own else Path(program).name)
+        found[label] = Locator.of(symbols, program, folder)
     return found
 
 
@@ -73,7 +72,7 @@ class StartsToCount:
     """A counted measurement that goes on."""
 
     testbed: Testbed
-    emulator: Emulator
+    emulator: Emulator | None
     stacks: Mapping[str, Stack]
     workloads: Mapping[str, Workload]
     record: Record[CountAsked, CountedStart]

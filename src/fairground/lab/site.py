@@ -19,7 +19,7 @@ from fairground.records.site_folder import MARK, SiteFolder
 from fairground.report import boards
 from fairground.report.rendering import render
 from fairground.report.run import crossing, story
-from fairground.report.site import history, site
+from fairground.report.site import counted, history, site
 from fairground.report.site.history import History
 from fairground.report.site.site import RecordLine
 
@@ -45,6 +45,7 @@ def write(results: Path, target: Path, suites: Path = ROOT / "suites") -> Genera
     sound = [one for one in listed if isinstance(one, Listed)]
     before, lab = _before(folder), _of_lab()
     known, measured, lines = dict[str, _Written](), list[Run](), list[RecordLine]()
+    counts = list[Record[Any, Any]]()
     for place, one in enumerate(listed, 1):
         kept = before.get(one.id)
         try:
@@ -66,9 +67,10 @@ def write(results: Path, target: Path, suites: Path = ROOT / "suites") -> Genera
         known[one.id] = kept
         lines.append(kept.line)
         measured += [] if run is None else [run]
-    for name in ("cells", *(id for id in before if id not in known)):
+        counts += [record] if one.kind is RecordKind.COUNT else []
+    for name in ("cells", "counts", *(id for id in before if id not in known)):
         folder.forget(name)
-    for name, text in site.pages(lines, _histories(measured)):
+    for name, text in site.pages(lines, _histories(measured), counted.histories(counts)):
         folder.put(name, text)
     folder.put(MARK, _adapter().dump_json(known).decode())
     yield SiteWritten(target / site.OVERVIEW, len(lines))

@@ -105,7 +105,7 @@ class CheckArm(StackArm):
 
 @dataclass(frozen=True)
 class CountedArm(StackArm):
-    """A stack whose server runs under an emulation that counts what it carries out; None: it is not counted.
+    """A stack whose server runs under an emulation that counts what it carries out; None: the processor's counters are read.
 
     `locator`: tells in which functions, where somebody asks.
     """

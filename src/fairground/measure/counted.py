@@ -1,30 +1,59 @@
-"""A stack whose server runs under an emulation that counts, with fixed work for its load; else it is as any other."""
+"""A stack whose server is counted, as a rule under an emulation, with fixed work for its load; else it is as any other."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Protocol
 
+from fairground.host import counters, emulation
 from fairground.host.emulation import CountReader
 from fairground.host.emulation.reading import EXECUTES
+from fairground.host.process import Process, tasks
 from fairground.measure.arm import ArmWindow, CountedArm
 from fairground.measure.schedule import Counted
 from fairground.measure.stack import StartedStack
 from fairground.model import Doing, Severity
-from fairground.model.count import UNCOUNTED
+from fairground.model.count import UNCOUNTED, CountAsked, WorkCount
 from fairground.model.secret import PRIVATE_FOLDER
 
 STARTED_ANEW = "a program that a server starts runs natively, outside of the emulation"
+
+
+def require(path: str | None, asked: CountAsked) -> None:
+    """LabError where nothing can be counted here as it is asked. `path`: where programs are."""
+    if asked.counters:
+        return counters.require()
+    emulation.require(path)
+    if asked.where:
+        emulation.require_nm(path)
+
+
+class WorkReader(Protocol):
+    """The one who knows what a server has carried out so far."""
+
+    def read(self) -> WorkCount:
+        """All that was counted so far."""
+
+    def outside(self, alive: Iterable[Process]) -> tuple[str, ...]:
+        """The commands of those processes that nobody counts."""
+
+    def forget(self) -> None:
+        """Give back what it holds: nobody reads any more."""
 
 
 @dataclass
 class CountedStack(StartedStack):
     """One stack whose work is counted. What it does natively has no number, and is found."""
 
-    reader: CountReader = field(init=False)
+    reader: WorkReader = field(init=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        assert isinstance(self.arm, CountedArm) and self.arm.emulator is not None, "a counted arm needs an emulation"
+        assert isinstance(self.arm, CountedArm)
+        if self.arm.emulator is None:
+            self.reader = counters.CounterReader(self._threads)
+            return
         emulator, counts = self.arm.emulator, self.folder / "counts"
         counts.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
         locator = self.arm.locator
@@ -75,9 +104,13 @@ class CountedStack(StartedStack):
         return window
 
     def close(self) -> None:
-        """Stop it. Counts of blocks are large, and have been read."""
+        """Stop it. All counts have been read."""
         super().close()
-        self.reader.forget_blocks()
+        self.reader.forget()
+
+    def _threads(self) -> list[int]:
+        """The threads of its processes."""
+        return [] if self.path.server is None else [one for process in self.path.server.alive() for one in tasks(process.pid)]
 
     def _probed(self) -> int:
         """The requests of the lab's own so far that were answered: the server works for them, too."""

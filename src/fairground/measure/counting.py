@@ -23,6 +23,11 @@ WINDOWS = 32
 """Counted windows of a start: several for each collection of garbage, which the taper over them then leaves whole."""
 WARM_UP_S, LEAST_WARMING = 0.5, 100
 """About so long is a window of the warm-up where nobody knows yet how many requests a counted one has, and the fewest of it."""
+BUSY_PER_S, PATIENCE = 100e6, 5
+"""A translated server with a core of its own carries out at least the first in a second.
+
+Where others keep its core busy it carries out fewer, and its warm-up may take up to so many times as long.
+"""
 PILOT = 5
 """The first one has so many requests for each connection."""
 READY_S = 180.0
@@ -33,7 +38,8 @@ READY_S = 180.0
 class WorkedOff:
     """The schedule of one start. `requests`: of its counted windows together; None: what its pilot allows.
 
-    Where the warm-up does not settle within the load's `warmup_max_s`, it is counted all the same, and that is told.
+    Where the warm-up does not settle within the load's `warmup_max_s`, it is counted all the same, and that is told. Those are
+    seconds of a core of its own: what settles a server is its work, and not how long it waited for its turn.
     """
 
     arm: str
@@ -73,7 +79,13 @@ class WorkedOff:
         return counts.has_settled(values, self.floor)
 
     def _is_over(self, warm: Sequence[ArmWindow]) -> bool:
-        return sum(one.window_s for one in warm) >= self.load.warmup_max_s or self.has_settled(warm)
+        passed_s = sum(max(_busy_s(one), one.window_s / PATIENCE) for one in warm)
+        return passed_s >= self.load.warmup_max_s or self.has_settled(warm)
+
+
+def _busy_s(window: ArmWindow) -> float:
+    """Return the seconds that a window would have taken on a core of its own."""
+    return window.window_s if window.work is None else min(window.window_s, window.work.instructions / BUSY_PER_S)
 
 
 def _pace(window: ArmWindow) -> float:

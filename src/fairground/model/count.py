@@ -16,6 +16,12 @@ UNCOUNTED = "uncounted"
 """The finding that a part of a server's work was not counted: the start has no number."""
 
 
+MADE_AT_RUN_TIME = "code made at run time"
+"""The one entry of all code that lies in no file, as that of a compiler which runs in the server."""
+PROCESSOR = "processor"
+"""The version of a record that says whose instructions were counted, such as `x86_64`."""
+
+
 @dataclass(frozen=True)
 class WorkCount:
     """Instructions that a server's processes carried out in user space, and their system calls by name.
@@ -44,11 +50,15 @@ def _less(now: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class CountArm:
-    """One side of a counted measurement, under its label. `revision` is of git, or None: the server as it stands."""
+    """One side of a counted measurement, under its label. `revision` is of git, or None: the server as it stands.
+
+    `commit`: the one that was counted, shortened, with a `+` where files were changed since. None: its folder is in no checkout.
+    """
 
     label: str
     stack: str
     revision: str | None = None
+    commit: str | None = None
 
 
 @dataclass(frozen=True)
@@ -56,7 +66,8 @@ class CountAsked:
     """The arms whose work is counted on each of the workloads. `floor`: a share that is not worth telling.
 
     `compared`: the second arm is held against the first. `requests`: of a start's counted windows together; None: as many as the
-    pace of the arm's first start allows. `where`: instructions are told by function, too.
+    pace of the arm's first start allows. `where`: instructions are told by function, too. `counters`: those of the processor are
+    read, in place of an emulation; it counts no system calls.
     """
 
     arms: tuple[CountArm, ...]
@@ -70,6 +81,7 @@ class CountAsked:
     requests: int | None = None
     topology: Topology = Topology()
     where: bool = False
+    counters: bool = False
 
 
 @dataclass(frozen=True)

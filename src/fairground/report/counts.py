@@ -28,6 +28,10 @@ NOT_TIME = (
     "instructions are those of the server's own code in user space, under an emulation: they are no time. What the kernel and the"
     " database do for an answer is not among them, and caches, memory and branches cost nothing here"
 )
+BY_PROCESSOR = (
+    "instructions are those of the server's own code in user space, as its processor's counters have them: they are no time."
+    " What the kernel and the database do for an answer is not among them, and nobody counted system calls"
+)
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,8 @@ def between(one: Record[CountAsked, CountedStart], other: Record[CountAsked, Cou
     changed = [f"{name} {before.get(name, 'none')} and {after.get(name, 'none')}" for name in sorted({*before, *after})
                if before.get(name) != after.get(name)]  # fmt: skip
     notes = (f"the records differ in {', '.join(changed)}",) if changed else ()
-    notes = (*notes, *where.notes((*one.entries, *other.entries)), NOT_TIME)
+    said = dict.fromkeys(BY_PROCESSOR if record.head.asked.counters else NOT_TIME for record in (one, other))
+    notes = (*notes, *where.notes((*one.entries, *other.entries)), *said)
     return CountReport(f"{other.id} against {one.id}", (), tuple(lines), tuple(sentences), notes, False, tuple(tables))
 
 
@@ -144,7 +149,7 @@ def _row(arm: CountArm, workload: str, starts: Sequence[CountedStart]) -> CountR
         statistics.fmean(values) if values else None,
         counts.level(values),
         counts.spread(values),
-        statistics.fmean(_value(one, CALLS) for one in sound) if sound else None,
+        _mean([counts.calls(one) for one in sound]),
         dict(sorted(((n, m) for n, m in means.items() if m >= LEAST_OF_NAME), key=lambda one: -one[1])),
         sum(not one.settled for one in sound),
         why,
@@ -157,17 +162,19 @@ def _lines(asked: CountAsked, workload: str, made: Sequence[CountedStart]) -> li
 
 
 def _compared(workload: str, sides: Sequence[Sequence[CountedStart]], floor: float) -> list[CountLine]:
-    found = []
+    found = list[CountLine]()
     for quantity in (INSTRUCTIONS, CALLS):
-        a, b = ([_value(one, quantity) for one in side if one.counted] for side in sides)
+        value = counts.instructions if quantity == INSTRUCTIONS else counts.calls
+        a, b = ([known for one in side if (known := value(one)) is not None] for side in sides)
         if a and b:
             found.append(CountLine(workload, quantity, statistics.fmean(a), statistics.fmean(b), counts.change(a, b, floor)))
     return found
 
 
-def _value(start: CountedStart, quantity: str) -> float:
-    found = counts.instructions(start) if quantity == INSTRUCTIONS else counts.calls(start)
-    return found or 0.0
+def _mean(values: Sequence[float | None]) -> float | None:
+    """The mean; None where there is none, or where one of them is unknown."""
+    known = [one for one in values if one is not None]
+    return statistics.fmean(known) if known and len(known) == len(values) else None
 
 
 def _sentence(a: str, b: str, line: CountLine, floor: float) -> str:
@@ -188,7 +195,8 @@ def _sentence(a: str, b: str, line: CountLine, floor: float) -> str:
 
 def _level(row: CountRow) -> str:
     scatter = "" if row.spread is None else f" ± {_hundredths(row.spread)} from start to start"
-    needs = f"{amount(row.instructions)} instructions{scatter}, and {amount(row.calls)} system calls"
+    calls = "" if row.calls is None else f", and {amount(row.calls)} system calls"
+    needs = f"{amount(row.instructions)} instructions{scatter}{calls}"
     return f"{row.workload}: {row.arm} needs {needs} for an answer"
 
 
@@ -209,7 +217,7 @@ def _notes(asked: CountAsked, rows: Sequence[CountRow]) -> tuple[str, ...]:
     how = (
         f"closed loop of {asked.load.connections} connections, {words.plural(workers, 'worker')}, the same requests at each start"
     )
-    return (*found, how, NOT_TIME)
+    return (*found, how, BY_PROCESSOR if asked.counters else NOT_TIME)
 
 
 def amount(value: float | None) -> str:

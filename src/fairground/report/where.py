@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from fairground.model.count import CountedStart
+from fairground.model.count import MADE_AT_RUN_TIME, CountedStart
 from fairground.report.charts import waterfall
 from fairground.report.charts.waterfall import WaterfallStep
 from fairground.report.text import words
@@ -62,10 +62,13 @@ def _mean_of_all(starts: Sequence[Mapping[str, float]]) -> float:
 def notes(starts: Sequence[CountedStart]) -> tuple[str, ...]:
     """Say whose functions they are, where they are none of the server's own."""
     programs = sorted({one.interpreter for one in starts if one.interpreter is not None})
-    return tuple(
+    found = [
         f"`{one}` carries out the server's code: the functions are those of `{one}` and its libraries, and none of the server's"
         for one in programs
-    )
+    ]
+    if any(MADE_AT_RUN_TIME in one.functions for one in starts):
+        found.append(f"a compiler runs in the server: what it makes is one entry, `{MADE_AT_RUN_TIME}`")
+    return tuple(found)
 
 
 def sentences(found: Sequence[WhereTable]) -> tuple[str, ...]:

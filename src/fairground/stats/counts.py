@@ -87,8 +87,8 @@ def instructions(start: CountedStart) -> float | None:
 
 
 def calls(start: CountedStart) -> float | None:
-    """System calls of a start for an answer; None where it has no number."""
-    return per_answer(start, lambda work: work.calls)
+    """System calls of a start for an answer; None where it has no number, or where nobody counted any: each answer needs some."""
+    return per_answer(start, lambda work: work.calls) or None
 
 
 def calls_by_name(start: CountedStart) -> dict[str, float]:

@@ -54,7 +54,7 @@ class CountReader:
                 found.update(self._locator.functions(int(path.stem), blocks[blocks[:, 1] > 0]))
         return dict(found)
 
-    def forget_blocks(self) -> None:
+    def forget(self) -> None:
         """Remove the counts of blocks, which are large, when nobody reads them any more."""
         for path in self.folder.glob("*.blocks"):
             path.unlink(missing_ok=True)

@@ -6,6 +6,7 @@ whatever its program does, and code that is made at run time has no name.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import struct
@@ -17,9 +18,8 @@ import numpy
 from fairground.host.build import BuildCommand
 from fairground.host.child import Keeper
 from fairground.model import LabError
+from fairground.model.count import MADE_AT_RUN_TIME
 
-MADE_AT_RUN_TIME = "code made at run time"
-"""The one entry of all code that lies in no file, as that of a compiler which runs in the server."""
 ELF, PROGRAM = struct.Struct("<4sB27xQ14xHH"), struct.Struct("<IIQQQQQQ")
 """An ELF file's first bytes, with the place, size and number of its program headers; one of those."""
 LOADED = 1
@@ -136,6 +136,18 @@ class Locator:
     interpreter: str | None = None
     """The program's name, where it carries out the server's code and is none of the server's own."""
     _maps: dict[int, list[tuple[int, int, int, str]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, symbols: Symbols, program: str, folder: Path) -> Locator:
+        """Tell the functions of a server's program. LabError where it is the server's own, in its `folder`, and has no symbols.
+
+        An interpreter need not have any: what its libraries do, and what is made at run time, is told all the same.
+        """
+        program = os.path.realpath(program)
+        if Path(program).is_relative_to(folder.resolve()):
+            symbols.require(program)
+            return cls(symbols, program)
+        return cls(symbols, program, Path(program).name)
 
     def functions(self, pid: int, blocks: numpy.ndarray) -> dict[str, int]:
         """Function → what its blocks did. `blocks`: address and instructions of each; address 0 has those without a place."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairground.model import Run
+from fairground.model import Run, Severity
 from fairground.report.boards import ROLES, Board, stack_colours
 from fairground.report.charts import figures, forest
 from fairground.report.charts.svg import WIDTHS_PX
@@ -103,5 +103,7 @@ def _audit(shown: Sequence[Board]) -> str:
 
 
 def _checks(run: Run) -> str:
-    fired = sum(bool(trial.findings) for trial in run.trials)
-    return f"a check fired in {fired:,} of {words.plural(len(run.trials), 'trial')}" if fired else "no check fired"
+    """Count the trials in which a check was worse than a note, which even a valid one has."""
+    worse = sum(any(one.severity is not Severity.NOTE for one in trial.findings) for trial in run.trials)
+    every = words.plural(len(run.trials), "trial")
+    return f"warnings and worse in {worse:,} of {every}" if worse else f"no warning in {every}"
