@@ -76,7 +76,9 @@ def test_a_url_says_what_the_address_says(user: str, host: str, url: str) -> Non
     assert (said["host"], said["user"]) == (host, user)
 
 
-@pytest.mark.parametrize("url", ["postgresql:///postgres?host=/var/run/postgresql", "postgresql://a,b/postgres", "host=@abstract"])
+@pytest.mark.parametrize(
+    "url", ["postgresql:///postgres?host=/var/run/postgresql", "postgresql://a,b/postgres", "host=@abstract"]
+)
 def test_servers_need_one_host(url: str) -> None:
     """A socket in the file system and a list of hosts are no address for every driver."""
     with pytest.raises(LabError, match="servers under test connect to one host, by TCP") as caught:

@@ -51,7 +51,10 @@ def dump_schema(keeper: Keeper, url: str, folder: Path) -> str:
             if code is None
             else KNOWN.scrub(foreign.line(lines[0], foreign.SENTENCE_CHARACTERS))
         )
-        raise LabError(f"the schema cannot be read from the given database: {why}", "mend what it says; its user must be able to read all tables")
+        raise LabError(
+            f"the schema cannot be read from the given database: {why}",
+            "mend what it says; its user must be able to read all tables",
+        )
     try:
         return _for_a_contract(file.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
