@@ -290,7 +290,7 @@ class FakeDatabases:
     def __init__(self, world: World) -> None:
         self._world = world
 
-    def connect(self, _: str) -> Any:
+    def watch(self) -> Any:
         """Nobody looks on, so nobody connects."""
         raise AssertionError("a fake database has no connections")
 

@@ -255,6 +255,17 @@ def test_roles_and_tables_of_another_encoding_are_read(other: Database, keeper: 
 
 
 @pytest.mark.live
+@pytest.mark.parametrize("text", ["plain", "Ж", "ü€"])
+def test_statements_are_seen_as_they_are(other: Database, text: str) -> None:
+    """A server of another encoding than the arms' translates none of them, and so it can refuse none."""
+    arm = other.arm(2)
+    arm.make_empty()
+    with psycopg.connect(arm.server_url(), autocommit=True, client_encoding="UTF8") as theirs, other.watch() as ours:
+        theirs.execute(f"SELECT '{text}'".encode())
+        assert postgres.activity(ours)[arm.name].statements == (("idle", f"SELECT '{text}'"),)
+
+
+@pytest.mark.live
 @pytest.mark.parametrize("name", ["pgbouncer-session", "pgbouncer-tx"])
 def test_a_pooler_is_no_server(keeper: Keeper, other: Database, tmp_path: Path, name: str) -> None:
     """The address of a pooler is refused in one sentence: its sessions outlive their connections."""

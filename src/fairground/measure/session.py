@@ -71,7 +71,7 @@ class ArmSession:
         if beside is not None:
             self._watch = ArmWatch(self._seen, beside.connect, ours=False)
         else:
-            self._watch = ArmWatch(self._seen, None if looks is None else lambda: looks.connect("postgres"))
+            self._watch = ArmWatch(self._seen, None if looks is None else looks.watch)
         self._loaded: dict[str, Loaded] = {}
         for place, arm in enumerate(arms, 1):
             if isinstance(folder, Mapping):

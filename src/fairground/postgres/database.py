@@ -138,10 +138,12 @@ class Database:
         """The address of the database as a URL, for the server under test."""
         return self.app.url(self.name)
 
-    def connect(self, database: str | None = None, options: str | None = None) -> psycopg.Connection[tuple[Any, ...]]:
+    def connect(
+        self, database: str | None = None, options: str | None = None, encoding: str = "UTF8"
+    ) -> psycopg.Connection[tuple[Any, ...]]:
         """A connection of the lab's own, committing each statement; marked, so that it is never counted as the server's.
 
-        It is to this arm's database, unless another is named. `options`: in place of the address's.
+        It is to this arm's database, unless another is named. `options`: in place of the address's. `encoding`: the client's.
         """
         libpq: dict[str, Any] = dict(self.admin.libpq)
         return open_session(
@@ -151,10 +153,15 @@ class Database:
             password=self.admin.password or None,  # libpq then looks into PGPASSWORD and its file
             dbname=database or self.name,
             application_name=APPLICATION_NAME,
+            client_encoding=encoding,
             options=self.admin.options if options is None else options,
             connect_timeout=10,
             **libpq,
         )
+
+    def watch(self) -> psycopg.Connection[tuple[Any, ...]]:
+        """A connection that sees what all arms are asked: a server of another encoding might refuse to translate it."""
+        return self.connect(HOME, encoding="SQL_ASCII")
 
     def query(self, statement: str, values: Mapping[str, object] | None = None) -> list[tuple[Any, ...]]:
         """Rows of one statement in this arm's database, none of one that gives no rows. `values` stand for its `%(name)s`."""
