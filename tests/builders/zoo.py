@@ -89,19 +89,19 @@ def is_possible(row: Row, bench: Bench) -> bool:
 
 def is_alone(row: Row) -> bool:
     """The row asks for something that no other row of a session has, or disturbs others, or has no healthy server beside it."""
-    own = {"groups", "settings", "window_s", "alone"} & row.keys()
+    own = {"groups", "settings", "alone"} & row.keys()
     return bool(own) or row.get("finding") in ALONE or row["workload"] not in WITH_A_HEALTHY_ONE
 
 
 def parts(rows: Sequence[Row]) -> list[tuple[Row, ...]]:
-    """Rows that share a session: all on one workload and one number of connections, with room for a healthy server.
+    """Rows that share a session: all on one workload, one number of connections and one window, with room for a healthy server.
 
     A healthy server has a session of its own where no animal of its workload takes others beside it.
     """
     together: dict[tuple[object, ...], list[Row]] = {}
     for number, row in enumerate(rows):
         if row["stack"] != healthy_of(row):
-            key = (number,) if is_alone(row) else (row["workload"], row["connections"], row.get("place"))
+            key = (number,) if is_alone(row) else (row["workload"], row["connections"], row.get("place"), row.get("window_s"))
             together.setdefault(key, []).append(row)
     found = [tuple(part) for some in together.values() for part in _even(some, ARMS_AT_ONCE - 1)]
     healthy = [row for row in rows if row["stack"] == healthy_of(row)]

@@ -16,6 +16,7 @@ from builders import stored
 from builders.contracts import SEEDS
 from builders.paths import ROOT
 from builders.requests import asking
+from builders.statements import Answers
 from fairground import generators, records
 from fairground.cli.verbs import app
 from fairground.inputs import manifest, workload_files
@@ -30,7 +31,6 @@ from fairground.model import (
     Cell,
     CellSettings,
     DatabaseUse,
-    DatabaseWork,
     Invariant,
     LabError,
     Latency,
@@ -68,19 +68,6 @@ def result(ok: int = 100, uncounted: int | None = 8, **fields: Any) -> Result:
 
 
 # ---------------------------------------------------------------- audit
-
-
-class Answers:
-    """A database in which each statement has one answer."""
-
-    def __init__(self, **rows: list[tuple[Any, ...]]) -> None:
-        self.rows = rows
-
-    def work(self) -> DatabaseWork:
-        return DatabaseWork({})
-
-    def query(self, statement: str) -> list[tuple[Any, ...]]:
-        return self.rows[statement]
 
 
 CHECKED = replace(

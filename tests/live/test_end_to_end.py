@@ -24,7 +24,8 @@ from fairground.model.cause import INTRUDER
 from fairground.report.text.words import trial_page
 
 ZOO = ROOT / "tests" / "zoo"
-BRIEF = ["--window", "1", "--warmup", "1,1", "--connections", "8", "--workers", "1", "--pool-size", "4", "--scale", "1"]
+SHORT = ["--warmup", "1,1", "--connections", "8", "--workers", "1", "--pool-size", "4", "--scale", "1"]
+BRIEF = ["--window", "1", "--blocks", "1", *SHORT]
 
 pytestmark = pytest.mark.live
 
@@ -135,8 +136,8 @@ def test_interrupted_run_is_resumed(environment: Mapping[str, str], tmp_path: Pa
 def test_run_with_a_budget_holds_controls_and_ends_after_a_whole_block(environment: Mapping[str, str], tmp_path: Path) -> None:
     """Of nine planned blocks as many are measured as the time holds, each whole; the anchor was measured again and slowed, the engine
     qualified, every trial has its page, and going on without more time measures nothing."""
-    two = ["-s", "healthy", "-s", "delayed", "-w", "ping", "--blocks", "9", "--budget", "15s"]
-    process = lab(environment, "run", "--servers", str(ZOO), *two, *BRIEF, "--results", str(tmp_path))
+    two = ["-s", "healthy", "-s", "delayed", "-w", "ping", "--blocks", "9", "--budget", "15s", "--window", "1"]
+    process = lab(environment, "run", "--servers", str(ZOO), *two, *SHORT, "--results", str(tmp_path))
     out, err = process.communicate(timeout=900)
     assert process.returncode == 0, err
     run = records.load_run(records.find_run(tmp_path, "latest"))
@@ -169,7 +170,7 @@ def test_kill_9_leaves_nothing(environment: Mapping[str, str], tmp_path: Path) -
         "tx",
         "--window",
         "30",
-        *BRIEF[2:],
+        *SHORT,
         "--results",
         str(tmp_path),
     )

@@ -34,7 +34,7 @@ def measure(bench: Bench, row: Row, stacks: Sequence[str], folder: Path) -> Mapp
         settings = replace(settings, durability=Durability.DURABLE)
     attempts = [
         Attempt(
-            PlanSlot(number, 1, Cell(name, row["workload"], Topology(), zoo.load_of(row, 2.0), settings), 7, turns_s=0),
+            PlanSlot(number, 1, Cell(name, row["workload"], Topology(), zoo.load_of(row, 1.0), settings), 7, turns_s=0),
             1, stack, folder / f"{number}", f"trial-{number}",
         )
         for number, (name, stack) in enumerate(zoo.labelled(stacks), 1)

@@ -32,8 +32,8 @@ IN_TURNS = [
 ]
 """Rows of the session's own database, without what turns of seconds are too short for."""
 ROWS = [row for row in IN_TURNS if row["verdict"] == "rejected"]
-BRIEF = ("users", "tx")
-"""The workloads whose animals are tried in turns by day: one that reads and one that writes. The whole zoo has its trials by day."""
+BY_DAY = "tx"
+"""The workload whose animals are tried in turns by day, which reads and writes. The whole zoo has its trials by day."""
 ON_THE_WIRE = [row for row in ROWS if row["finding"] in ("wrong-answers", "server-exit") and row["workload"] == "ping"]
 """What can be told of an animal without its contract and its database."""
 
@@ -82,8 +82,7 @@ def play(
 ) -> Mapping[str, Ended]:
     """The ends of stacks that are loaded as a schedule of this kind says."""
     workload, settings = zoo.WORKLOADS[row["workload"]], zoo.settings_of(row)
-    # A trial's window after the other: so many samples are as many statements.
-    load = zoo.load_of(row, 1.0 if kind is EachInTurns else 2.0)
+    load = zoo.load_of(row, 1.0)
     arms = [
         StackArm(name, Cell(name, row["workload"], Topology(), load, settings), workload, 7, stack)
         for name, stack in zoo.labelled(stacks)
@@ -129,7 +128,7 @@ def assert_rejected(bench: Bench, sessions: Sessions[Ended], row: Row) -> None:
     assert not bench.keeper.orphans()
 
 
-@pytest.mark.parametrize("row", zoo.by_night(ROWS, lambda row: row["workload"] not in BRIEF))
+@pytest.mark.parametrize("row", zoo.by_night(ROWS, lambda row: row["workload"] != BY_DAY))
 def test_in_turns_with_a_healthy_one(bench: Bench, in_turns: Sessions[Ended], row: Row) -> None:
     """In turns with others, as in a comparison."""
     assert_rejected(bench, in_turns, row)

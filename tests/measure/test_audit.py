@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 import psycopg
 import pytest
@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from builders.contracts import SEEDS
 from builders.requests import asking
+from builders.statements import Answers
 from fairground.inputs import workload_files
 from fairground.measure import audit
 from fairground.model import (
     Audit,
     DatabaseUse,
-    DatabaseWork,
     Invariant,
     LedgerCheck,
     LedgerEntry,
@@ -111,22 +111,6 @@ def test_every_workload_can_be_audited() -> None:
 
 
 # ---------------------------------------------------------------- lines
-
-
-class Answers:
-    """A database in which each statement has one answer."""
-
-    def __init__(self, **rows: list[tuple[Any, ...]] | Exception) -> None:
-        self.rows = rows
-
-    def work(self) -> DatabaseWork:
-        return DatabaseWork({})
-
-    def query(self, statement: str) -> list[tuple[Any, ...]]:
-        found = self.rows[statement]
-        if isinstance(found, Exception):
-            raise found
-        return found
 
 
 WORKLOAD = replace(

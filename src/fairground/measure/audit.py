@@ -32,11 +32,10 @@ class Before:
 
 def before(database: Database, workload: Workload) -> Before:
     """Ask every statement of the workload's audit before the first request of the load is sent."""
-    return Before(
-        {invariant.id: _value(database, invariant.sql) for invariant in workload.audit.invariants},
-        {ledger.name: _accounts(database, ledger.sql) for ledger in workload.audit.ledgers},
-        database.work(),
-    )
+    with database.keep_asking():
+        values = {invariant.id: _value(database, invariant.sql) for invariant in workload.audit.invariants}
+        ledgers = {ledger.name: _accounts(database, ledger.sql) for ledger in workload.audit.ledgers}
+    return Before(values, ledgers, database.work())
 
 
 def work(database: Database, was: Before | None) -> DatabaseWork | None:

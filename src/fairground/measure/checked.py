@@ -35,7 +35,7 @@ class CheckedStack(StartedStack):
     def _verify(self) -> Mapping[str, str] | None:
         """Try every case that is asked for; a case that disturbs the server or its database starts the server anew."""
         assert isinstance(self.arm, CheckArm)
-        with self.phase("verify"):
+        with self.phase("verify"), self.database.keep_asking():
             report = contract.run(
                 [case for case in self.bench.cases if case.contract == self.workload.contract.id],
                 address=(self.host, self.port),

@@ -138,7 +138,7 @@ class StartedStack(Loaded):
     def begin(self) -> None:
         """Make fresh data, then start pooler and server. Do not wait, so that the other arms of a session begin meanwhile."""
         try:
-            with self.phase("reset"):
+            with self.phase("reset"), self.database.keep_asking():
                 self.database.reset(self.arm.data)
                 self.lifetime.begin()
                 self.database.limit_connections(self.most_connections(self.arm.cell))
@@ -222,7 +222,7 @@ class StartedStack(Loaded):
         Return the bodies that were found right, or None when the server failed one.
         Cases that fail because a pooler loses prepared statements do not fail the arm: the share of such failures is its result.
         """
-        with self.phase("verify"):
+        with self.phase("verify"), self.database.keep_asking():
             cases = contract.select(self.bench.cases, self.workload.id, quick=True)
             report = contract.run(
                 cases,
@@ -333,7 +333,7 @@ class StartedStack(Loaded):
 
     def judge(self) -> Ended:
         """Hold what the server acknowledged against its database, and what was measured against the bounds."""
-        with self.phase("audit"):
+        with self.phase("audit"), self.database.keep_asking():
             try:
                 self.notice_crash()
                 self._audit()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -19,13 +19,14 @@ from fairground.host import Child, Keeper, Meter, Moment
 from fairground.model import ContractError, DatabaseEnded, DatabaseWork, Durability, LabError, foreign
 from fairground.model.cause import DatabaseLifetime
 from fairground.model.contract import CompiledDatabase, ContractData, Migrations
-from fairground.postgres import commits, migrations, role, session, storage, template, traces
+from fairground.postgres import commits, migrations, rights, role, session, storage, template, traces
 from fairground.postgres.activity import waits
 from fairground.postgres.address import DatabaseAddress
 from fairground.postgres.errorlog import ErrorLog
 from fairground.postgres.libpq import open_session
 from fairground.postgres.names import APPLICATION_NAME, MARK, MARKED, ROLE, TEMPLATES, THEIRS, of_arm
 from fairground.postgres.owner import Errors, Owner
+from fairground.postgres.questions import Connection, Questions
 from fairground.postgres.traces import drop_database
 from fairground.postgres.wording import lost_statement_errors
 from fairground.postgres.work import flushes, table_numbers, work
@@ -110,6 +111,7 @@ class Database:
         self._tables: list[int] | None = None
         """The contract's tables by their numbers: a table of the same name that a server makes is another one."""
         self._secret = secret or secrets.token_urlsafe(18)
+        self._questions = Questions(self.connect)
         self._errors = errors or (ErrorLog(owner.log) if owner and owner.log else None)
         user = of_arm(number, ROLE)
         self.app = admin if shared else replace(admin, user=user, password=role.password(self._secret, user), libpq=())
@@ -138,14 +140,11 @@ class Database:
         """The address of the database as a URL, for the server under test."""
         return self.app.url(self.name)
 
-    def connect(
-        self, database: str | None = None, options: str | None = None, encoding: str = "UTF8"
-    ) -> psycopg.Connection[tuple[Any, ...]]:
+    def connect(self, database: str | None = None, options: str | None = None, encoding: str = "UTF8") -> Connection:
         """A connection of the lab's own, committing each statement; marked, so that it is never counted as the server's.
 
         It is to this arm's database, unless another is named. `options`: in place of the address's. `encoding`: the client's.
         """
-        libpq: dict[str, Any] = dict(self.admin.libpq)
         return open_session(
             host=self.admin.host,
             port=self.admin.port,
@@ -156,16 +155,24 @@ class Database:
             client_encoding=encoding,
             options=self.admin.options if options is None else options,
             connect_timeout=10,
-            **libpq,
+            **dict(self.admin.libpq),
         )
 
-    def watch(self) -> psycopg.Connection[tuple[Any, ...]]:
+    def watch(self) -> Connection:
         """A connection that sees what all arms are asked: a server of another encoding might refuse to translate it."""
         return self.connect(HOME, encoding="SQL_ASCII")
 
+    def asking(self, database: str | None = None) -> AbstractContextManager[Connection]:
+        """A connection for a question, as `connect` makes one: to this arm's database, unless another is named."""
+        return self._questions.to(database or self.name)
+
+    def keep_asking(self) -> AbstractContextManager[None]:
+        """Ask all that is asked in a block by one connection for each database. Counters are read after it."""
+        return self._questions.keep()
+
     def query(self, statement: str, values: Mapping[str, object] | None = None) -> list[tuple[Any, ...]]:
         """Rows of one statement in this arm's database, none of one that gives no rows. `values` stand for its `%(name)s`."""
-        with self.connect() as connection:
+        with self.asking() as connection:
             done = connection.execute(statement.encode(), values)
             return done.fetchall() if done.description else []
 
@@ -186,7 +193,7 @@ class Database:
     def alter(self, statements: Sequence[str]) -> None:
         """Carry out the lab's own statements in this arm's database; `{database}` in them stands for its quoted name."""
         if statements:
-            with self.connect() as connection:
+            with self.asking() as connection:
                 for statement in statements:
                     connection.execute(statement.format(database=f'"{self.name}"').encode())
 
@@ -208,7 +215,7 @@ class Database:
     def lifetime(self) -> DatabaseLifetime:
         """The server's lifetime, which ends with a crash, too."""
         since = "extract(epoch FROM (SELECT stats_reset FROM {}))::float8"
-        with self.connect(HOME) as connection:
+        with self.asking(HOME) as connection:
             row = connection.execute(
                 "SELECT extract(epoch FROM pg_postmaster_start_time())::float8,"
                 f" {since.format('pg_stat_bgwriter')}, {since.format('pg_stat_archiver')}".encode()
@@ -223,14 +230,14 @@ class Database:
             return
         with suppress(psycopg.OperationalError):
             self.drop_arms()
-            with self.connect(HOME) as connection:
+            with self.asking(HOME) as connection:
                 traces.remove_traces(connection)
 
     def drop_arms(self) -> None:
         """Remove databases and roles of all arms, an earlier session's too: in a given server only those that the lab made."""
         # In a server of our own all is ours, also what an interruption left without its mark.
         ours = f"oid IN {MARKED}" if self.owner is None else f"NOT datistemplate AND datname <> '{HOME}'"
-        with self.connect(HOME) as connection:
+        with self.asking(HOME) as connection:
             rows = connection.execute(
                 f"SELECT datname FROM pg_database WHERE {ours} AND datname !~ %s".encode(), [TEMPLATES]
             ).fetchall()
@@ -253,7 +260,7 @@ class Database:
         if data not in self._templates:
             self._templates[data] = template.name_of(data, rights=not self.shared)
         name = self._templates[data]
-        with self.connect(HOME) as connection:
+        with self.asking(HOME) as connection:
             if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone():
                 return name
             building = f"{name}_building"
@@ -276,12 +283,12 @@ class Database:
         source = self.prepare(data)
         with self.connect(source) as connection:  # a copy has the same numbers, and looking there would count
             self._tables = table_numbers(connection)
-        with storage.watch_storage(self.owner.log if self.owner else None), self.connect(HOME) as connection:
+        with storage.watch_storage(self.owner.log if self.owner else None), self.asking(HOME) as connection:
             self._make(connection, source)
 
     def make_empty(self) -> None:
         """Make this arm's database without data, and its role: enough to log in."""
-        with self.connect(HOME) as connection:
+        with self.asking(HOME) as connection:
             if not self.shared:
                 role.make_rights(connection)
             self._make(connection, None)
@@ -298,7 +305,7 @@ class Database:
         """Let the server under test have so many connections at once; the database refuses more. Until the next reset."""
         if not self.shared:
             self.refused_connections()
-            with self.connect(HOME) as connection:
+            with self.asking(HOME) as connection:
                 role.limit(connection, self.app.user, most)
 
     def refused_connections(self) -> int | None:
@@ -317,7 +324,7 @@ class Database:
 
     def version(self) -> str:
         """The server's version, such as `18.1`."""
-        with self.connect(HOME) as connection:
+        with self.asking(HOME) as connection:
             return str(connection.execute("SHOW server_version").fetchone()[0]).split()[0]  # type: ignore[index]
 
     def settings(self) -> dict[str, str]:
@@ -332,7 +339,7 @@ class Database:
 
     def counters(self) -> Counters:
         """Commits, rollbacks, rows read and deadlocks in this arm's database since its reset."""
-        with self.connect(HOME) as connection:
+        with self.asking(HOME) as connection:
             row = connection.execute(
                 "SELECT xact_commit, xact_rollback, tup_returned, deadlocks, sessions, temp_files FROM pg_stat_database"
                 " WHERE datname = %s",
@@ -342,13 +349,13 @@ class Database:
 
     def work(self) -> DatabaseWork:
         """Scans, calls and statements that this arm's database has counted since its reset."""
-        with self.connect() as connection:
+        with self.asking() as connection:
             return work(connection, self._tables)
 
     def wal_position(self) -> int | None:
         """Bytes of WAL so far, of all arms, with those that are not written out yet; None where we may not ask."""
         try:
-            with self.connect(HOME) as connection:
+            with self.asking(HOME) as connection:
                 row = connection.execute("SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')").fetchone()
                 return int(row[0]) if row else None
         except psycopg.Error:
@@ -357,7 +364,7 @@ class Database:
     def transactions(self) -> int | None:
         """The next number of a transaction that writes, of all arms; only differences mean anything. None where nobody tells."""
         try:
-            with self.connect(HOME) as connection:
+            with self.asking(HOME) as connection:
                 row = connection.execute("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint").fetchone()
                 return int(row[0]) if row else None
         except psycopg.Error:
@@ -366,20 +373,20 @@ class Database:
     def flushes(self) -> int | None:
         """Count the flushes of the log to the disk so far; None where commits do not wait for them, or nobody counts."""
         try:
-            with self.connect() as connection:
+            with self.asking() as connection:
                 return flushes(connection)
         except psycopg.Error:
             return None
 
     def clock_of_commits_us(self) -> tuple[int, int] | None:
         """The microseconds by which its clock is ahead of ours, at least and at most; None without moments of commits."""
-        with self.connect() as connection:
+        with self.asking() as connection:
             return commits.clock_ahead_us(connection) if commits.are_kept(connection) else None
 
     def checkpoint(self) -> bool:
         """Write out what is dirty, so that no checkpoint falls into the window; False where we may not."""
         try:
-            with self.connect(HOME) as connection:
+            with self.asking(HOME) as connection:
                 connection.execute("CHECKPOINT")
             return True
         except psycopg.errors.InsufficientPrivilege:
@@ -387,25 +394,18 @@ class Database:
 
     def connections(self) -> int:
         """Count connections that the server under test (or its pooler) holds now, to this arm's database or as its role."""
-        with self.connect(HOME) as connection:
+        with self.asking(HOME) as connection:
             row = connection.execute(f"SELECT count(*) FROM pg_stat_activity WHERE {self._of_server}".encode()).fetchone()
         return int(row[0]) if row else 0
 
     def room(self) -> int:
         """Count the connections that the server would still accept from servers under test, beside open and reserved ones."""
-        reserved = "coalesce(current_setting('reserved_connections', true)::int, 0)"  # PostgreSQL 16 and later
-        with self.connect(HOME) as connection:
-            row = connection.execute(
-                "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int"
-                f" - {reserved} - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),"
-                " (SELECT rolconnlimit FROM pg_roles WHERE rolname = session_user)"
-            ).fetchone()
-        room, limit = row or (0, -1)
-        return min(room, limit) if self.shared and limit >= 0 else int(room)
+        with self.asking(HOME) as connection:
+            return rights.room(connection, shared=self.shared is not None)
 
     def waiting_for_locks(self) -> int:
         """Count the server's backends that wait for a lock now."""
-        with self.connect(HOME) as connection:
+        with self.asking(HOME) as connection:
             return sum(count for event, count in waits(connection, self.name) if event.startswith("Lock:"))
 
     def wait_for_no_connections(self, timeout_s: float = 5.0) -> bool:
@@ -421,13 +421,13 @@ class Database:
         """Log the errors of new connections to this arm's database from now on, where the server is ours."""
         if self.owner:
             self.take_errors()
-            with self.connect(HOME) as connection:
+            with self.asking(HOME) as connection:
                 name = sql.Identifier(self.name)
                 connection.execute(sql.SQL("ALTER DATABASE {} SET log_min_messages = 'error'").format(name))
 
     def lost_statement_errors(self) -> tuple[str, ...]:
         """The server's messages for a prepared statement that is lost, in its own language."""
-        with self.connect(HOME) as connection:  # what is logged of the arm's database is held against its server
+        with self.asking(HOME) as connection:  # what is logged of the arm's database is held against its server
             return lost_statement_errors(connection)
 
     def take_errors(self) -> str:
@@ -437,7 +437,7 @@ class Database:
     def sever(self) -> int:
         """Cut every connection of the server under test, and tell how many there were."""
         ended = f"SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {self._of_server}"
-        with self.connect(HOME) as connection:
+        with self.asking(HOME) as connection:
             row = connection.execute(ended.encode()).fetchone()
         return int(row[0]) if row else 0
 

@@ -48,6 +48,18 @@ def read(connection: psycopg.Connection[Any]) -> Rights:
     return Rights(connection.info.user, major, *(row or [False] * 6))
 
 
+def room(connection: psycopg.Connection[Any], *, shared: bool) -> int:
+    """Count the connections that the server would still accept from servers under test; `shared`: they log in as our user."""
+    reserved = "coalesce(current_setting('reserved_connections', true)::int, 0)"  # PostgreSQL 16 and later
+    row = connection.execute(
+        "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int"
+        f" - {reserved} - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),"
+        " (SELECT rolconnlimit FROM pg_roles WHERE rolname = session_user)".encode()
+    ).fetchone()
+    left, limit = row or (0, -1)
+    return min(left, limit) if shared and limit >= 0 else int(left)
+
+
 def without_roles(rights: Rights) -> str | None:
     """Say what is lost where the user may not create roles, with the statement that gives the right; None where it may."""
     if rights.roles:
