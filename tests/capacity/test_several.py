@@ -107,6 +107,7 @@ def test_a_password_of_the_file_is_shown_by_nobody(tmp_path: Path) -> None:
         assert not [one for one in (tmp_path / "kept").rglob("*") if one.is_file() and b"hunter2" in one.read_bytes()]
 
 
+@pytest.mark.nightly
 def test_one_request_of_a_file_is_of_a_file(shop: int, tmp_path: Path) -> None:
     """Nothing is said of bodies that are held against the first one, and what to try next names the file."""
     (tmp_path / "calls.sh").write_text(f"curl -X POST http://127.0.0.1:{shop}/login\n")

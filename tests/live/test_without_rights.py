@@ -22,22 +22,8 @@ from fairground.model import Verdict
 pytestmark = pytest.mark.live
 
 ZOO = ROOT / "tests" / "zoo"
-BRIEF = [
-    "--window",
-    "1",
-    "--blocks",
-    "1",
-    "--warmup",
-    "1,1",
-    "--connections",
-    "8",
-    "--workers",
-    "1",
-    "--pool-size",
-    "4",
-    "--scale",
-    "1",
-]
+BRIEF = ["--window", "1", "--blocks", "1", "--warmup", "1,1", "--connections", "8", "--workers", "1", "--pool-size", "4",
+         "--scale", "1"]  # fmt: skip
 NOBODY = 65_534
 # The interpreter may lie in root's home: reading everything is all that is kept of root.
 READS = [f"--{rights}=-all,+dac_read_search" for rights in ("inh-caps", "ambient-caps", "bounding-set")]

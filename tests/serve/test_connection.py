@@ -33,6 +33,7 @@ def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     monkeypatch.setattr(connection, "ARRIVES_S", 0.5)
     listener = socket.create_server(("127.0.0.1", 0))
     server = PageServer(Allowance(page, holds=lambda: False), waiting=64, closing_s=1)
+    server.config.timeout_keep_alive = 1
     server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()

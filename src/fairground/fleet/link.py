@@ -72,6 +72,9 @@ def reach(address: SchedulerAddress, secured: Security | None) -> None:
 async def _reach(address: SchedulerAddress, secured: Security | None) -> None:
     try:
         arguments = (secured or Security()).get_connection_args("client")
+        # Dask asks again and again where nobody listens, until its time is up.
+        _, writer = await asyncio.wait_for(asyncio.open_connection(address.host, address.port), CONNECT_S)
+        writer.close()
         comm = await connect(str(address), timeout=CONNECT_S, **arguments)
         await comm.close()
     except (OSError, TimeoutError, ValueError) as error:
