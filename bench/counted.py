@@ -52,7 +52,7 @@ Row = dict[str, Any]
 def main() -> None:
     """Count what is not kept yet, and print the tables."""
     parser = frame.parser(__doc__, keep=True)
-    parser.add_argument("--only", default="", help="only stacks with this in their id")
+    parser.add_argument("--only", default="", help="only the stack of this id, or those with this in it")
     parser.add_argument("--workload", action="append", choices=tuple(REQUESTS), help="repeatable (all five)")
     parser.add_argument("--cpu", type=Path, default=frame.ROOT / "docs" / "tuning.jsonl", help="the record of CPU for an answer")
     parser.add_argument("--each", default="10m", help="the most time of one stack on one workload")
@@ -95,14 +95,12 @@ def contract_of(stack: Row) -> str:
 def todo(stacks: Sequence[Row], rows: Sequence[Row], only: str, workloads: Sequence[str]) -> list[tuple[Row, str]]:
     """What is to be counted: not what is kept already, nor what a stack leaves out or cannot do here."""
     done = {(row["stack"], row["workload"]) for row in rows}
+    chosen = [stack for stack in stacks if only == stack["id"]] or [stack for stack in stacks if only in stack["id"]]
     return [
         (stack, workload)
-        for stack in stacks
+        for stack in chosen
         for workload in workloads
-        if only in stack["id"]
-        and stack["state"] != "not here"
-        and workload not in stack["skip"]
-        and (stack["id"], workload) not in done
+        if stack["state"] != "not here" and workload not in stack["skip"] and (stack["id"], workload) not in done
     ]
 
 
@@ -135,6 +133,8 @@ def count(stack: Row, workload: str, each_s: float) -> Row:
     return row | {
         "instructions": one["instructions_per_answer"],
         "spread": one["spread"],
+        "between": one["instructions_between_collections"],
+        "between_spread": one["spread_between_collections"],
         "calls": one["system_calls_per_answer"],
         "starts": one["starts"],
         "unsettled": one["unsettled_starts"],
@@ -167,7 +167,8 @@ def page(stacks: Sequence[Row], rows: Sequence[Row], cpu: Mapping[tuple[str, str
     versions = {f"{name} {row['versions'][name]}" for row in rows if row.get("versions") for name in VERSIONS}
     head = (
         f"Counted on {days}, on {machines}, with {', '.join(sorted(versions))}. Each stack was started twice, with one worker on"
-        " one core and 16 connections. ± is the spread of both starts. *Unsettled*: the warm-up of a start had not settled after"
+        " one core and 16 connections. ± is the spread of both starts, and a dash where one alone has a number."
+        " *Unsettled*: the warm-up of a start had not settled after"
         " 60 s, and its count may fall. CPU is that of [what each tuning buys](tuning.md), measured with 100 connections on other"
         " days and in part with earlier versions."
     )
@@ -181,16 +182,23 @@ def of_workload(workload: str, stacks: Sequence[Row], rows: Sequence[Row], cpu: 
     lines = [
         f"### {workload}\n",
         f"{REQUESTS[workload]:,} requests for each start{SLOW}. {order(workload, found, cpu)}\n",
-        "| stack | instructions for an answer | ± | system calls | CPU for an answer, µs | instructions per ns |",
-        "|--|--:|--:|--:|--:|--:|",
+        "| stack | instructions for an answer | ± | between collections | ± | system calls | CPU for an answer, µs | per ns |",
+        "|--|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for row in sorted(found, key=lambda one: one["instructions"]):
         time_us = cpu.get((row["stack"], workload))
-        spread = DASH if row["spread"] is None else f"{row['spread']:.1%}".replace("%", " %")
+        spread, between_spread = (share_words(row.get(key)) for key in ("spread", "between_spread"))
+        between = DASH if row.get("between") is None else f"{row['between']:,.0f}"
         settled = " *unsettled*" if row["unsettled"] else ""
         beside = f"{DASH} | {DASH}" if time_us is None else f"{time_us:,.0f} | {row['instructions'] / time_us / 1000:.1f}"
-        lines.append(f"| `{row['stack']}` | {row['instructions']:,.0f}{settled} | {spread} | {row['calls']:.1f} | {beside} |")
+        cells = (f"`{row['stack']}`", f"{row['instructions']:,.0f}{settled}", spread, between, between_spread)
+        lines.append(f"| {' | '.join(cells)} | {row['calls']:.1f} | {beside} |")
     return "\n".join(lines)
+
+
+def share_words(share: float | None) -> str:
+    """0.0123 → `1.2 %`."""
+    return DASH if share is None else f"{share:.1%}".replace("%", " %")
 
 
 def order(workload: str, found: Sequence[Row], cpu: Mapping[tuple[str, str], float]) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy
@@ -13,7 +15,7 @@ from fairground.host import Keeper, emulation
 from fairground.host.emulation import CountReader, Locator, Symbols
 from fairground.host.emulation.symbols import SYMBOL, SymbolTable
 from fairground.model import LabError
-from fairground.model.count import WorkCount
+from fairground.model.count import MADE_AT_RUN_TIME, WorkCount
 
 PROGRAM = """
 #include <stdlib.h>
@@ -91,3 +93,39 @@ def test_functions_of_a_program_and_its_child(tmp_path: Path) -> None:
     assert found - found == WorkCount()
     reader.forget()
     assert not list(counted.glob("*.blocks")) and len(list(counted.glob("*.counts"))) == 2
+
+
+COUNTING = "let sum = 0; for (let i = 0; i < 3e6; i++) sum += i % 7; console.log(sum); setInterval(() => {}, 1e6)"
+"""Counts, says so, and stays."""
+
+
+@pytest.mark.live
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ((sys.executable, "-c", "print(sum(range(10**6)), flush=True); input()"), "(libc.so.6)"),
+        (("node", "-e", COUNTING), "Builtins_"),
+        (("java", "-XshowSettings:vm", "-version"), "(libjvm.so)"),
+    ],
+)
+def test_functions_of_interpreters(words: tuple[str, ...], named: str, tmp_path: Path) -> None:
+    """Their own and their libraries' are named, and what a compiler makes meanwhile is one entry; nothing is lost."""
+    if shutil.which(words[0]) is None:
+        pytest.skip(f"there is no `{words[0]}` here")
+    (tmp_path / "counts").mkdir()
+    with Keeper(os.environ) as keeper:
+        emulator = emulation.find(keeper, tmp_path / "cache")
+        started_words = emulator.words(words, tmp_path, os.environ["PATH"], tmp_path / "counts", where=True)
+        program = next(one for one in started_words if Path(one).name == Path(words[0]).name)
+        locator = Locator.of(Symbols(keeper, tmp_path), program, tmp_path / "server")
+        reader = CountReader(tmp_path / "counts", emulator.calls, emulator.program, locator)
+        started = subprocess.Popen(started_words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        assert started.stdout is not None and started.stdout.readline()
+        found = reader.read()  # while it is there: where a file lies in a process that has ended, nobody knows
+        started.kill()
+        started.communicate()
+    assert locator.interpreter == Path(os.path.realpath(program)).name
+    assert any(named in name for name in found.functions)
+    assert (MADE_AT_RUN_TIME in found.functions) or words[0] == sys.executable
+    assert sum(found.functions.values()) == pytest.approx(found.instructions, rel=0.05)

@@ -40,9 +40,13 @@ def test_more_instructions_are_told_and_as_many_calls() -> None:
     found = counts.report(ASKED, MORE)
     assert found.sentences == (
         "db-ping: new needs more instructions for an answer than old: +2.00 % (+1.94 % to +2.06 %, 95 % CI)",
+        "db-ping: new needs more instructions between collections for an answer than old: +2.00 % (+1.94 % to +2.06 %, 95 % CI)",
         "db-ping: new and old need the same system calls within ± 0.50 %: +0.00 % (+0.00 % to +0.00 %, 95 % CI)",
     )
-    assert found.notes[0] == "db-ping, old: 2 starts of 320 requests, spread 0.01 %" and found.notes[-1] == counts.NOT_TIME
+    assert (
+        found.notes[0] == "db-ping, old: 2 starts of 320 requests, spread 0.01 % (0.01 % between collections)"
+        and found.notes[-1] == counts.NOT_TIME
+    )
     assert [(row.arm, round(row.instructions or 0), row.calls, row.names) for row in found.rows] == [
         ("old", 10_001, pytest.approx(2), {"read": pytest.approx(2)}),
         ("new", 10_201, pytest.approx(2), {"read": pytest.approx(2)}),
@@ -57,7 +61,10 @@ def test_a_rule_is_broken_where_the_whole_interval_lies_beyond(rule: str, broken
     """Its middle is 2 %, and at least it is 1.94 %."""
     said = fail_on.broken_counts(counts.report(ASKED, MORE).lines, fail_on.parse_counted(rule))
     assert bool(said) is broken
-    assert not broken or said == (f"db-ping: +1.94 % instructions at least (+2.00 % counted), and {rule} was asked for",)
+    assert not broken or said == tuple(
+        f"db-ping: +1.94 % {quantity} at least (+2.00 % counted), and {rule} was asked for"
+        for quantity in (counts.INSTRUCTIONS, counts.BETWEEN)
+    )
     turned = [replace(one, arm={"old": "new", "new": "old"}[one.arm]) for one in MORE]
     assert fail_on.broken_counts(counts.report(ASKED, turned).lines, fail_on.parse_counted("more:0%")) == ()
 
@@ -97,7 +104,7 @@ def test_two_records_are_held_against_each_other() -> None:
     other = [replace(one, windows=start("x", 1, 10_500).windows) for one in MORE[:2]]
     found = counts.between(record("first", MORE, "2.36"), record("second", other, "2.41"))
     assert found.sentences[0].startswith("db-ping: old in second needs more instructions for an answer than old in first: +4.9")
-    assert len(found.lines) == 2 and found.notes[0] == "the records differ in libc 2.36 and 2.41"
+    assert len(found.lines) == 3 and found.notes[0] == "the records differ in libc 2.36 and 2.41"
 
 
 def test_no_time_is_told_on_the_page() -> None:

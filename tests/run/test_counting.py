@@ -55,6 +55,18 @@ def test_a_difference_that_chance_may_have_made_gets_more_starts() -> None:
     assert order(ASKED, unsure)[:2] == ["a3", "b3"]
 
 
+def test_collections_of_garbage_ask_for_no_more_starts() -> None:
+    """How many fall into a start is chance. What is the same between them is enough, as long as the whole tells nothing either."""
+
+    def collected(arm: str, number: int, dear: int) -> CountedStart:
+        """A start with so many windows of ten that hold a collection."""
+        windows = tuple(CountedWindow(1, WorkCount(3000 if place < dear else 1000)) for place in range(10))
+        return replace(start(arm, number), windows=windows)
+
+    made = [collected("a", 1, 1), collected("a", 2, 3), collected("b", 1, 2), collected("b", 2, 4)]
+    assert order(ASKED, made) == []
+
+
 def test_an_arm_without_a_number_is_given_up() -> None:
     """A rejected one at once, and one that was void twice in a row. Nothing is left to compare; a run goes on with the others."""
     reject, void = Finding("errors", Severity.REJECT, "wrong"), Finding(UNCOUNTED, Severity.VOID, "it left")

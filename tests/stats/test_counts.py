@@ -30,6 +30,15 @@ def test_a_collection_at_the_edge_moves_nothing() -> None:
     assert found[0] == pytest.approx(1200, rel=0.001)
 
 
+def test_between_collections_their_number_moves_nothing() -> None:
+    """One window with a collection or ten: the cheaper half is the same, and a change of the other windows is all there."""
+    few, many = (start([300_000] * dear + [100_000] * (32 - dear)) for dear in (1, 10))
+    assert counts.between_collections(few) == counts.between_collections(many) == 1000
+    assert counts.between_collections(start([300_000, 101_000, 101_000])) == 1010
+    assert counts.between_collections(start([100_000], warm=1)) is None
+    assert (counts.instructions(many) or 0) > 1.1 * (counts.instructions(few) or 0)
+
+
 def test_the_warm_up_counts_for_nothing() -> None:
     """Calls are those of counted windows, too, in all and by name."""
     found = start([9_000_000, 100_000, 100_000], warm=1)
@@ -47,6 +56,7 @@ def test_the_warm_up_counts_for_nothing() -> None:
         ([100.0, 320.0, 100.2, 100.1, 99.8, 100.0, 240.0, 99.9], True),  # holds collections of garbage
         ([900.0, 300.0, 1400.0, 350.0, 500.0, 250.0, 180.0, 160.0], False),  # compiles, and scatters by far more than it falls
         ([200.0, 150.0, *[100.0] * 8], True),  # was cold, and is not
+        ([500.0, 300.0, 450.0, 310.0, 301.0, 502.0, 309.0, 450.0], False),  # compiles, and halves agree by chance
     ],
 )
 def test_counts_settle(values: list[float], settled: bool) -> None:

@@ -49,7 +49,7 @@ OPTIONS = (
     options.COUNT,
     options.WHERE,
     options.COUNTERS,
-    Option("requests", "With --count: requests of each start (default: about 3 s of its first).", int | None, None),
+    Option("requests", "With --count: requests of each start (default: about 1.5 s of its first).", int | None, None),
     options.ONE_VERSION,
     options.SEATS,
     *options.ONE_PATH,

@@ -15,9 +15,9 @@ from fairground.model import Load, Severity
 from fairground.model.count import CountedStart, CountedWindow
 from fairground.stats import counts
 
-COUNTED_S, MOST_S = 3.0, 20.0
+COUNTED_S, MOST_S = 1.5, 10.0
 """The counted windows of an arm's first start take about the first together, and the second where ENOUGH takes longer."""
-ENOUGH, LEAST, MOST = 8_000, 320, 200_000
+ENOUGH, LEAST, MOST = 3_200, 320, 200_000
 """Requests of a start that hold some collections of garbage, the fewest, and the most."""
 WINDOWS = 32
 """Counted windows of a start: several for each collection of garbage, which the taper over them then leaves whole."""
@@ -30,8 +30,8 @@ Where others keep its core busy it carries out fewer, and its warm-up may take u
 """
 PILOT = 5
 """The first one has so many requests for each connection."""
-READY_S = 180.0
-"""A server may take so long to become ready: translated, it is up to twenty times slower than natively."""
+READY_S, SLOWER = 600.0, 10
+"""A server may take so long to become ready, and so many times as long for a case: it is up to twenty times slower."""
 
 
 @dataclass(frozen=True)
@@ -93,11 +93,17 @@ def _pace(window: ArmWindow) -> float:
     return window.ok / window.window_s if window.window_s else 0.0
 
 
+def patient(bench: Bench) -> Bench:
+    """The same bench, which gives a translated server more time to become ready and to answer its cases."""
+    cases = [replace(case, timeout_s=case.timeout_s * SLOWER) for case in bench.cases]
+    return replace(bench, ready_timeout_s=READY_S, cases=cases)
+
+
 def one_start(bench: Bench, arm: CountedArm, requests: int | None, floor: float, folder: Path, number: int) -> CountedStart:
     """Start an arm, count what it does, stop and audit it: the start of a number, from 1. A failure is among its findings."""
     began = time.monotonic()
     schedule = WorkedOff(arm.label, arm.cell.load, requests, floor)
-    with ArmSession(replace(bench, ready_timeout_s=READY_S), [arm], folder) as session:
+    with ArmSession(patient(bench), [arm], folder) as session:
         windows = list(session.play(schedule))
     warm = [one for one in windows if one.warm_up]
     settled = schedule.has_settled(warm)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fairground.model.count import CountArm, CountAsked, CountedStart
@@ -17,7 +17,12 @@ from fairground.stats import counts
 from fairground.stats.counts import CountChange, CountWord
 from fairground.stats.intervals import Interval
 
-INSTRUCTIONS, CALLS = "instructions", "system calls"
+INSTRUCTIONS, BETWEEN, CALLS = "instructions", "instructions between collections", "system calls"
+QUANTITIES: Mapping[str, Callable[[CountedStart], float | None]] = {
+    INSTRUCTIONS: counts.instructions,
+    BETWEEN: counts.between_collections,
+    CALLS: counts.calls,
+}
 MOST_NAMES = 10
 """So many system calls are told by name, those that are asked for most first."""
 LEAST_OF_NAME = 0.005
@@ -45,6 +50,9 @@ class CountRow:
     instructions: float | None
     interval: Interval | None
     spread: float | None
+    between: float | None
+    """Instructions between collections, and their spread."""
+    between_spread: float | None
     calls: float | None
     names: Mapping[str, float]
     """System call → how often for an answer, the most frequent first."""
@@ -130,7 +138,7 @@ def _title(asked: CountAsked) -> str:
 
 def _row(arm: CountArm, workload: str, starts: Sequence[CountedStart]) -> CountRow:
     sound = [one for one in starts if one.counted]
-    values = counting.values(sound)
+    values, between = (counting.values(sound, QUANTITIES[one]) for one in (INSTRUCTIONS, BETWEEN))
     names: dict[str, list[float]] = {}
     for one in sound:
         for name, times in counts.calls_by_name(one).items():
@@ -149,6 +157,8 @@ def _row(arm: CountArm, workload: str, starts: Sequence[CountedStart]) -> CountR
         statistics.fmean(values) if values else None,
         counts.level(values),
         counts.spread(values),
+        _mean(between),
+        counts.spread(between),
         _mean([counts.calls(one) for one in sound]),
         dict(sorted(((n, m) for n, m in means.items() if m >= LEAST_OF_NAME), key=lambda one: -one[1])),
         sum(not one.settled for one in sound),
@@ -157,15 +167,14 @@ def _row(arm: CountArm, workload: str, starts: Sequence[CountedStart]) -> CountR
 
 
 def _lines(asked: CountAsked, workload: str, made: Sequence[CountedStart]) -> list[CountLine]:
-    """Both quantities of a workload; none where an arm has no number."""
+    """All quantities of a workload; none where an arm has no number."""
     return _compared(workload, [counting.starts_of(made, workload, arm) for arm in asked.arms], asked.floor)
 
 
 def _compared(workload: str, sides: Sequence[Sequence[CountedStart]], floor: float) -> list[CountLine]:
     found = list[CountLine]()
-    for quantity in (INSTRUCTIONS, CALLS):
-        value = counts.instructions if quantity == INSTRUCTIONS else counts.calls
-        a, b = ([known for one in side if (known := value(one)) is not None] for side in sides)
+    for quantity, value in QUANTITIES.items():
+        a, b = (counting.values(side, value) for side in sides)
         if a and b:
             found.append(CountLine(workload, quantity, statistics.fmean(a), statistics.fmean(b), counts.change(a, b, floor)))
     return found
@@ -204,7 +213,7 @@ def _notes(asked: CountAsked, rows: Sequence[CountRow]) -> tuple[str, ...]:
     """Say how the numbers were made, and what they do not say."""
     found = [
         f"{row.workload}, {row.arm}: {words.plural(row.starts, 'start')} of {row.requests:,} requests,"
-        f" {'spread unknown' if row.spread is None else f'spread {_hundredths(row.spread)}'}"
+        f" {'spread unknown' if row.spread is None else f'spread {_hundredths(row.spread)}'}{_between(row)}"
         for row in rows
         if row.starts
     ]
@@ -218,6 +227,11 @@ def _notes(asked: CountAsked, rows: Sequence[CountRow]) -> tuple[str, ...]:
         f"closed loop of {asked.load.connections} connections, {words.plural(workers, 'worker')}, the same requests at each start"
     )
     return (*found, how, BY_PROCESSOR if asked.counters else NOT_TIME)
+
+
+def _between(row: CountRow) -> str:
+    """The spread between collections, in brackets."""
+    return "" if row.between_spread is None else f" ({_hundredths(row.between_spread)} between collections)"
 
 
 def amount(value: float | None) -> str:
@@ -244,6 +258,8 @@ def document(found: CountReport) -> dict[str, object]:
             "requests": row.requests,
             "instructions_per_answer": row.instructions,
             "spread": row.spread,
+            "instructions_between_collections": row.between,
+            "spread_between_collections": row.between_spread,
             "system_calls_per_answer": row.calls,
             "system_calls": dict(row.names),
             "unsettled_starts": row.unsettled,

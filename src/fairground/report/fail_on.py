@@ -33,7 +33,7 @@ def parse_counted(text: str) -> Rule:
     found = _COUNTED.fullmatch(text)
     if found is None:
         raise LabError(f"`--fail-on {text}` is no rule on what is counted", "for instance --count --fail-on more:1%")
-    return Rule(text, (counts.INSTRUCTIONS,), float(found[1]) / 100)
+    return Rule(text, (counts.INSTRUCTIONS, counts.BETWEEN), float(found[1]) / 100)
 
 
 def broken_counts(lines: Sequence[CountLine], rule: Rule) -> tuple[str, ...]:

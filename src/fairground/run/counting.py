@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fairground.model.count import CountArm, CountAsked, CountedStart
 from fairground.stats import counts
+from fairground.stats.counts import CountChange
 
 MOST_STARTS = 30
 """Of an arm on a workload; a spread that needs more is no matter of starts."""
@@ -33,9 +34,9 @@ def starts_of(made: Sequence[CountedStart], workload: str, arm: CountArm) -> lis
     return [one for one in made if one.workload == workload and one.arm == arm.label]
 
 
-def values(starts: Sequence[CountedStart]) -> list[float]:
-    """Instructions per answer of those starts that have a number."""
-    return [found for one in starts if (found := counts.instructions(one)) is not None]
+def values(starts: Sequence[CountedStart], count: Callable[[CountedStart], float | None] = counts.instructions) -> list[float]:
+    """Instructions per answer, or another count, of those starts that have a number."""
+    return [found for one in starts if (found := count(one)) is not None]
 
 
 def requests_of(made: Sequence[CountedStart], asked: CountAsked, due: Due) -> int | None:
@@ -79,19 +80,30 @@ def _is_lost(starts: Sequence[CountedStart]) -> bool:
 
 
 def _sound(made: Sequence[CountedStart], due: Due) -> list[float]:
-    return values(starts_of(made, due.workload, due.arm))
+    return values(starts_of(made, due.workload, due.arm), counts.between_collections)
 
 
 def _is_narrow(made: Sequence[CountedStart], asked: CountAsked, due: Due) -> bool:
-    """True if the interval that a start would narrow is narrow enough: that of the change, or the arm's own."""
+    """True if the interval that a start would narrow is narrow enough: that of the change, or the arm's own.
+
+    It is the one between collections: how many of these fall into a start is chance, which only many starts would narrow. A
+    change that chance may have made is open, whichever of the two it is of.
+    """
     if asked.compared:
-        a, b = (values(starts_of(made, due.workload, arm)) for arm in asked.arms)
-        change = counts.change(a, b, asked.floor)
-        half = None if change.is_open else change.half_width
+        whole, between = (_change(made, asked, due, count) for count in (counts.instructions, counts.between_collections))
+        half = None if whole.is_open or between.is_open else between.half_width
     else:
         level = counts.level(_sound(made, due))
         half = None if level is None else (level.high - level.low) / 2 / level.middle
     return half is not None and half <= asked.floor
+
+
+def _change(
+    made: Sequence[CountedStart], asked: CountAsked, due: Due, count: Callable[[CountedStart], float | None]
+) -> CountChange:
+    """The change of a count between both arms on the workload that is due."""
+    a, b = (values(starts_of(made, due.workload, arm), count) for arm in asked.arms)
+    return counts.change(a, b, asked.floor)
 
 
 def _is_spent(made: Sequence[CountedStart], asked: CountAsked) -> bool:

@@ -30,6 +30,8 @@ SETTLED_HALF = 4
 """So many windows are held against as many before them."""
 SETTLED_FLOORS = 2.0
 """They agree where their medians differ by so many floors at most."""
+CALM_FLOORS = 10.0
+"""Of all of them the cheaper quarter is within so many floors of the median: medians of wild windows agree by chance."""
 
 
 class CountWord(StrEnum):
@@ -86,6 +88,16 @@ def instructions(start: CountedStart) -> float | None:
     return per_answer(start, lambda work: work.instructions)
 
 
+def between_collections(start: CountedStart) -> float | None:
+    """Instructions of a start for an answer in the half of its windows that needs fewest; None where it has no number.
+
+    Collections of garbage fall into the others, as far as they are that rare. How many do is chance, and scatters ten times as
+    much from start to start as what the answers themselves need.
+    """
+    each = sorted(one.work.instructions / one.answers for one in start.counted if one.answers)
+    return statistics.fmean(each[: (len(each) + 1) // 2]) if each else None
+
+
 def calls(start: CountedStart) -> float | None:
     """System calls of a start for an answer; None where it has no number, or where nobody counted any: each answer needs some."""
     return per_answer(start, lambda work: work.calls) or None
@@ -120,8 +132,12 @@ def has_settled(values: Sequence[float], floor: float = FLOOR) -> bool:
     """True if the last windows need as much as those before them.
 
     By their medians: what is compiled or collected meanwhile makes single windows dear, and would hide behind its own scatter.
+    What is dear in most windows, and not in single ones, has not settled.
     """
     if len(values) < 2 * SETTLED_HALF:
+        return False
+    both = sorted(values[-2 * SETTLED_HALF :])
+    if statistics.median(both) - both[SETTLED_HALF // 2] > CALM_FLOORS * floor * statistics.median(both):
         return False
     late, early = statistics.median(values[-SETTLED_HALF:]), statistics.median(values[-2 * SETTLED_HALF : -SETTLED_HALF])
     return abs(late - early) <= SETTLED_FLOORS * floor * early

@@ -35,13 +35,17 @@ LEAST_REACH = 1.0
 
 @dataclass(frozen=True)
 class CountView:
-    """A stack's counts in one record. `values`: instructions for an answer of each start that has a number."""
+    """A stack's counts in one record. `values`: instructions between collections of each start that has a number.
+
+    `instructions`: those for an answer, collections included.
+    """
 
     record: str
     started_unix_s: float
     name: str
     """The commit that was counted, and else the record."""
     values: tuple[float, ...]
+    instructions: float | None
     calls: float | None
     versions: Mapping[str, str]
     content_hash: str | None
@@ -55,7 +59,7 @@ class CountView:
 
     @property
     def middle(self) -> float | None:
-        """Instructions for an answer; None where no start has a number."""
+        """Instructions for an answer between collections; None where no start has a number."""
         return statistics.fmean(self.values) if self.values else None
 
     @property
@@ -112,14 +116,15 @@ def _lasting(asked: CountAsked, arm: CountArm, workload: str) -> Cell:
 
 def _view(record: Record[CountAsked, CountedStart], arm: CountArm, starts: Sequence[CountedStart]) -> CountView:
     head = record.head
-    known = [found for one in starts if (found := counts.calls(one)) is not None]
+    known, whole = counting.values(starts, counts.calls), counting.values(starts)
     info = head.stacks.get(arm.label)
     versions = {name: head.versions[name] for name in KNOWN if name in head.versions}
     return CountView(
         record.id,
         head.started_unix_s,
         arm.commit or record.id,
-        tuple(value for value in counting.values(starts) if value > 0),
+        tuple(value for value in counting.values(starts, counts.between_collections) if value > 0),
+        statistics.fmean(whole) if whole else None,
         statistics.fmean(known) if known else None,
         versions | ({"versions": info.receipt} if info is not None and info.receipt is not None else {}),
         None if info is None else info.content_hash,
@@ -162,7 +167,7 @@ def html(history: CountHistory) -> str:
 
 
 def chart(history: CountHistory) -> Markup | None:
-    """Instructions for an answer against the first view, in per cent; changes are marked. None without a number."""
+    """Instructions between collections against the first view, in per cent; changes are marked. None without a number."""
     shown = history.numbered
     if not shown:
         return None
@@ -181,4 +186,4 @@ def chart(history: CountHistory) -> Markup | None:
     marks = linear_ticks(reach, 4)
     ticks = svg.value_ticks(mark for mark in (*(-one for one in marks[:0:-1]), *marks) if low <= mark <= high)
     parts = [svg.left_axis(x, y, ticks, "%"), *parts, svg.foot_axis(x, y, ())]
-    return svg.picture(sketch.WIDTH_PX, sketch.HEIGHT_PX, "Instructions for an answer, against the first record", parts)
+    return svg.picture(sketch.WIDTH_PX, sketch.HEIGHT_PX, "Instructions between collections, against the first record", parts)
