@@ -109,6 +109,7 @@ class World:
     watch_failure: str | None = None
     database_ends: bool = False
     """Whether the database server ends once somebody is loaded."""
+    room: int = 497
 
     @property
     def ended(self) -> str | None:
@@ -290,7 +291,7 @@ class FakeDatabases:
     def __init__(self, world: World) -> None:
         self._world = world
 
-    def connect(self, _: str) -> Any:
+    def watch(self) -> Any:
         """Nobody looks on, so nobody connects."""
         raise AssertionError("a fake database has no connections")
 
@@ -298,6 +299,10 @@ class FakeDatabases:
         """DatabaseEnded once it has ended."""
         if self._world.ended is not None:
             raise DatabaseEnded(f"the database server {self._world.ended}")
+
+    def room(self) -> int:
+        """As many connections as the world's database takes."""
+        return self._world.room
 
     def arm(self, number: int, compiled: CompiledDatabase | None = None) -> FakeDatabase:
         return FakeDatabase(self._world, list(self._world.servers)[number - 1])

@@ -232,3 +232,17 @@ def test_a_database_that_cannot_be_reached_as_compiled_in_is_said_at_once(
     stack = replace(plans.server("a"), database=COMPILED).stacks[0]
     with pytest.raises(LabError, match=f"`a` connects to port 5432 of `database-host` whatever it is told.*{said}"):
         ArmSession(bench, [replace(arm, stack=stack, cell=replace(arm.cell, topology=topology))], folder)
+
+
+@pytest.mark.parametrize(("arms", "room", "fits"), [(1, 31, True), (1, 30, False), (3, 85, True), (3, 84, False)])
+def test_a_database_without_room_for_all_pools_is_said_before_a_server_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arms: int, room: int, fits: bool
+) -> None:
+    """A server whose pool is refused connections would be blamed for it. With one more connection nobody is refused."""
+    world = World({name: Server() for name in "abc"[:arms]}, room=room).moved_into(monkeypatch)
+    if fits:
+        with ArmSession(world.bench(), world.arms(), tmp_path / "session"):
+            return
+    with pytest.raises(LabError, match=f"has room for {room} connections, and {25 * arms + 4 + 2 * arms} are needed") as caught:
+        ArmSession(world.bench(), world.arms(), tmp_path / "session")
+    assert caught.value.exit_code == 2 and "max_connections" in str(caught.value.hint) and world.log == []

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import psycopg
 import pytest
@@ -18,6 +19,7 @@ from fairground import postgres, topology
 from fairground.host import Keeper
 from fairground.model import Durability, LabError, Topology
 from fairground.postgres import Database, embedded, rehearsal, session
+from fairground.postgres.schema_dump import dump_schema
 from fairground.topology import kind
 
 SCALE = 1
@@ -122,6 +124,8 @@ def test_a_server_without_plain_connections_is_refused(
 class FakeConnection:
     """A connection that is only closed."""
 
+    adapters = Mock()
+
     def close(self) -> None:
         pass
 
@@ -170,6 +174,7 @@ def wearing(database: Database, settings: Mapping[str, str]) -> Iterator[None]:
         {"default_transaction_isolation": "repeatable read", "search_path": "nowhere", "password_encryption": "md5"},
         {"statement_timeout": "200ms", "lock_timeout": "1ms", "idle_in_transaction_session_timeout": "1s"},
         {"client_encoding": "SQL_ASCII", "bytea_output": "escape", "track_counts": "off"},
+        {"lc_numeric": "C.UTF-8", "default_text_search_config": "german", "session_replication_role": "replica"},
     ],
     ids=lambda settings: "-".join(settings),
 )
@@ -207,6 +212,60 @@ def test_a_setting_of_superusers_is_said(other: Database) -> None:
 
 
 @pytest.mark.live
+def test_a_role_that_becomes_another_is_one_of_the_labs(other: Database) -> None:
+    """Who logs in as the lab is the lab, whatever role it then has: its own sessions are not a server's, and those of a server are."""
+    with other.connect("postgres") as connection:
+        connection.execute("CREATE ROLE becomes LOGIN PASSWORD 'word' CREATEDB CREATEROLE")
+        connection.execute("CREATE ROLE owning CREATEDB CREATEROLE")
+        connection.execute("GRANT owning TO becomes")
+        connection.execute("GRANT CONNECT ON DATABASE postgres TO becomes, owning")
+        connection.execute("ALTER ROLE becomes SET role = 'owning'")
+        try:
+            found = postgres.given_database(replace(other.admin, user="becomes", password="word").url("postgres"))
+            found.reset(SEEDS.data(SCALE))
+            with found.connect() as ours:
+                assert ours.execute("SELECT current_user, session_user").fetchone() == ("owning", "becomes")
+                assert found.connections() == 0
+                with psycopg.connect(found.server_url()):
+                    assert found.connections() == 1
+            found.stop()
+        finally:
+            connection.execute("DROP OWNED BY becomes, owning")
+            connection.execute("DROP ROLE becomes, owning")
+
+
+@pytest.mark.live
+def test_roles_and_tables_of_another_encoding_are_read(other: Database, keeper: Keeper, tmp_path: Path) -> None:
+    """A name of LATIN1 beside the lab's databases ends no session, and a schema in LATIN1 is dumped as UTF-8."""
+    with other.connect("postgres") as connection:
+        connection.execute("CREATE TABLE kunde (name text DEFAULT 'Müller')")
+        connection.execute('CREATE ROLE "Müller"')
+        try:
+            assert "'Müller'" in dump_schema(keeper, url_of(other), tmp_path)
+            arm = other.arm(2)
+            arm.make_empty()
+            with arm.connect() as utf8:  # which reads the bytes of the name as they are
+                names = [name for (name,) in utf8.execute("SELECT rolname FROM pg_roles").fetchall()]
+            assert "M�ller" in names
+            found = postgres.given_database(url_of(other))
+            found.stop()
+        finally:
+            connection.execute('DROP ROLE "Müller"')
+            connection.execute("DROP TABLE kunde")
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("text", ["plain", "Ж", "ü€"])
+def test_statements_are_seen_as_they_are(other: Database, text: str) -> None:
+    """A server of another encoding than the arms' translates none of them, and so it can refuse none."""
+    arm = other.arm(2)
+    arm.make_empty()
+    with psycopg.connect(arm.server_url(), autocommit=True, client_encoding="UTF8") as theirs, other.watch() as ours:
+        theirs.execute(f"SELECT '{text}'".encode())
+        assert postgres.activity(ours)[arm.name].statements == (("idle", f"SELECT '{text}'"),)
+
+
+@pytest.mark.live
 @pytest.mark.parametrize("name", ["pgbouncer-session", "pgbouncer-tx"])
 def test_a_pooler_is_no_server(keeper: Keeper, other: Database, tmp_path: Path, name: str) -> None:
     """The address of a pooler is refused in one sentence: its sessions outlive their connections."""
@@ -217,6 +276,10 @@ def test_a_pooler_is_no_server(keeper: Keeper, other: Database, tmp_path: Path, 
         with pytest.raises(LabError, match="a pooler answers at the given address") as caught:
             postgres.given_database(topology.at(url_of(other), running.host, running.port))
         assert caught.value.exit_code == 2 and "--pooler" in str(caught.value.hint)
+        with pytest.raises(LabError, match="a pooler answers at the address of the service's database") as caught:
+            postgres.open_beside(topology.at(url_of(other), running.host, running.port))
+        assert caught.value.exit_code == 2
+        assert postgres.open_beside(url_of(other)).name == "postgres"
     finally:
         running.stop()
 

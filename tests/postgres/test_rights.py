@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
+from unittest.mock import Mock
 
 import psycopg
 import pytest
@@ -12,7 +13,7 @@ from fairground import postgres
 from fairground.model import LabError
 from fairground.postgres import rights
 from fairground.postgres.database import Database
-from fairground.postgres.given import _address
+from fairground.postgres.given import _address, _require
 from fairground.postgres.rights import Rights
 
 ALL = Rights("lab", 18, databases=True, roles=True, statistics=True, checkpoint=True)
@@ -47,7 +48,7 @@ def test_without_roles_the_arms_share_one() -> None:
 def test_only_the_labs_own_connections_are_told_of_tls(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a URL says of TLS and of a password file goes to libpq, and into no server's `DATABASE_URL`."""
     asked = list[dict[str, Any]]()
-    monkeypatch.setattr(psycopg, "connect", lambda **words: asked.append(words))
+    monkeypatch.setattr(psycopg, "connect", lambda *_, **words: asked.append(words) or Mock())
     address = _address("postgresql://u:p@h:5433/x?sslmode=verify-full&sslrootcert=/ca.pem&passfile=/pass")
     database = Database(address, None)
     database.connect()
@@ -78,7 +79,7 @@ def test_a_url_that_cannot_be_read_is_not_shown(url: str) -> None:
 def test_without_a_password_libpq_looks_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty password would be one: none is told, and libpq reads `PGPASSWORD` and its file."""
     asked = list[dict[str, Any]]()
-    monkeypatch.setattr(psycopg, "connect", lambda **words: asked.append(words))
+    monkeypatch.setattr(psycopg, "connect", lambda *_, **words: asked.append(words) or Mock())
     for url in ("postgresql://u@h/x", "postgresql://u:p@h/x"):
         Database(_address(url), None).connect()
     assert [words["password"] for words in asked] == [None, "p"]
@@ -88,3 +89,15 @@ def test_a_url_says_nothing_that_is_passed_over() -> None:
     """A word that the lab would not pass on is refused, rather than dropped unseen."""
     with pytest.raises(LabError, match="`--database` says `options`, which the lab does not pass on"):
         postgres.given_database("postgresql://u:p@h/x?options=-csearch_path%3Dmine")
+
+
+@pytest.mark.parametrize(("sessions", "refused"), [(-1, False), (rights.LEAST_SESSIONS, False), (3, True), (0, True)])
+def test_a_limit_of_the_users_sessions_is_said(sessions: int, refused: bool) -> None:
+    """The lab has several sessions at once: a limit that it would meet in a trial is refused before, with the statement."""
+    found = replace(ALL, sessions=sessions)
+    if not refused:
+        _require(found, None)
+        return
+    with pytest.raises(LabError, match=f"the given user `lab` may have {sessions} sessions at once") as caught:
+        _require(found, None)
+    assert caught.value.hint == 'as a superuser: ALTER ROLE "lab" CONNECTION LIMIT -1'

@@ -17,6 +17,7 @@ from rich.console import Console
 from builders.trials import CELL, trial
 from fairground.cli.board import Table
 from fairground.model import Control, PlanSlot, Run, Trial
+from fairground.model.memory import RememberedSpread
 from fairground.model.window import WindowTally
 from fairground.report.boards import Board, boards
 from fairground.report.run import grid, story, table
@@ -24,7 +25,7 @@ from fairground.report.run.controls import Controls
 from fairground.report.run.headline import headline
 from fairground.report.text import words
 from fairground.report.text.rows import letters as letters_of
-from fairground.stats.comparisons import Comparison, Quantity
+from fairground.stats.comparisons import Comparison, Quantity, way_of
 from fairground.stats.differences import CALLED, DifferenceWord
 from report import fixture
 
@@ -35,7 +36,7 @@ ALIKE = re.compile(r"cannot be told apart|no stack can be told|makes no differen
 
 
 def random_run(seed: int) -> Run:
-    """Stacks of any rates and spreads, blocks with holes, turns that disagree with whole windows, and A/A pairs."""
+    """Any rates, spreads and memory, blocks with holes, turns that disagree with whole windows, and A/A pairs."""
     draw = numpy.random.default_rng(seed)
     stacks, blocks = NAMES[: draw.integers(2, len(NAMES) + 1)], int(draw.integers(1, 6))
     results, controls, slots = list[Trial](), list[Trial](), list[PlanSlot]()
@@ -60,7 +61,15 @@ def random_run(seed: int) -> Run:
                 controls.append(replace(one, cell=replace(one.cell, workload=workload)))
                 slots.append(PlanSlot(len(slots) + 1, block, replace(CELL, stack=stacks[0], workload=workload), 1, Control.AGAIN))
     bare = fixture.two_blocks()
-    plan = replace(bare.plan, slots=tuple(slots), blocks=blocks, anchor=stacks[0], skipped={})
+    known = [RememberedSpread(quantity, turns, way_of(CELL), 0.1**2, 4.0, 3) for quantity in Quantity for turns in (True, False)]
+    plan = replace(
+        bare.plan,
+        slots=tuple(slots),
+        blocks=blocks,
+        anchor=stacks[0],
+        skipped={},
+        memory=tuple(known) if draw.random() < 0.5 else (),
+    )
     return replace(bare, plan=plan, trials=tuple(results), controls=tuple(controls), limits=())
 
 

@@ -23,7 +23,7 @@ from fairground.lab.run import run_suite
 from fairground.model import Suite
 
 
-@takes(options.VERSION, options.SEATS, options.WHY, *(one for one in options.SHARED if one.name != "servers"))
+@takes(options.VERSION, options.SEATS, options.WHY, options.NO_PRIOR, *(one for one in options.SHARED if one.name != "servers"))
 def demo(_: typer.Context, given: Given) -> None:
     """Everything in one go: build the servers, measure four workloads briefly, write report.html.
 
@@ -35,8 +35,9 @@ def demo(_: typer.Context, given: Given) -> None:
     suite = manifest.load_suite(places.suites / "demo.toml", machine=machine(database), seats=seats)
     suite = asked.on_versions(suite, given)
     said = ((option.spelling, given[option.name]) for option in (options.VERSION, options.SEATS))
-    command = " ".join(["./fairground demo", *(f"{spelling} {text}" for spelling, text in said if text is not None)])
-    inputs = Inputs(places, command, database, why_s=reasons.budget_s(given["why"]))
+    alone = [options.NO_PRIOR.spelling] if given["no_prior"] else []
+    command = " ".join(["./fairground demo", *(f"{spelling} {text}" for spelling, text in said if text is not None), *alone])
+    inputs = Inputs(places, command, database, why_s=reasons.budget_s(given["why"]), prior=not given["no_prior"])
     voice = Voice(given["quiet"], given["as_json"])
     if not (voice.quiet or voice.as_json) and (found := first.look(suite, inputs)) is not None:
         _look(*found, replace(inputs, why_s=None), voice)

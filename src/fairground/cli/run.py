@@ -43,7 +43,7 @@ def run(context: typer.Context, given: Given) -> None:
     if voice.progress and not voice.as_json:
         raise LabError("`--progress` needs `--json`", "without them the terminal shows what goes on")
     why_s = reasons.budget_s(given["why"])
-    inputs = Inputs(places, typed.command(), given["database"], why_s=why_s)
+    inputs = Inputs(places, typed.command(), given["database"], why_s=why_s, prior=not given["no_prior"])
     place = placed.placed_roles(given)
     if given["resume"] is not None:
         _refuse_beside_resume(context)

@@ -16,6 +16,7 @@ from fairground.report.boards import Board, boards
 from fairground.report.run import faults, why
 from fairground.report.run.controls import Controls
 from fairground.report.run.headline import headline, voids
+from fairground.report.run.scatter import Scatter
 from fairground.report.run.why import TriedBy
 from fairground.report.text import windows
 from fairground.report.text.words import plural
@@ -35,7 +36,7 @@ def the_summary(found: Run, path: Path, as_json: bool, tried: TriedBy | None = N
     }
     shown, broken, tests = boards(found), faults.rows(found), tried or {}
     sized = window_sizes.of(found.everything)
-    sentences = headline(found, shown, Controls.of(found), tests)
+    sentences, scatter = headline(found, shown, Controls.of(found), tests), Scatter.of(found)
     if as_json:
         spent = time_use.of(found.everything)
         time = {**plain(spent), "overhead_share": spent.overhead_share}
@@ -47,6 +48,7 @@ def the_summary(found: Run, path: Path, as_json: bool, tried: TriedBy | None = N
             "voids": voids(found),
             "comparisons": _compared(shown),
             "modes": _modes(shown),
+            "scatter": scatter.document,
             "reasons": [one.document for one in why.standings(shown, tests)],
             **({"faults": [row.document for row in broken]} if broken else {}),
             **({"windows": [plain(one) for one in sized]} if sized else {}),
@@ -66,6 +68,8 @@ def the_summary(found: Run, path: Path, as_json: bool, tried: TriedBy | None = N
     line(", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count) or "no trial is finished")
     if cause := voids(found):
         line(cause)
+    for text in scatter.sentences:
+        line(text)
     line(f"report  {path}")
 
 

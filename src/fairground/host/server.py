@@ -44,7 +44,7 @@ def database_values(url: str) -> dict[str, str]:
         "database_url": url,
         "database_host": database.hostname or "",
         "database_port": str(database.port or ""),
-        "database_name": database.path.removeprefix("/"),
+        "database_name": unquote(database.path.removeprefix("/")),
         "database_user": unquote(database.username or ""),
         "database_password": unquote(database.password or ""),
     }

@@ -243,6 +243,7 @@ DRY_RUN = Option("dry_run", "Print the plan and its time; measure nothing.", boo
 WHERE = Option("where", "With --count: tell which functions and system calls make the difference.", bool, False)
 COUNTERS = Option("counters", "With --count: read the processor's own counters, in place of the emulation.", bool, False)
 WHY = Option("why", "Then, within this time, experiments on what limited it: 3m.", str | None, None, metavar="TIME")
+NO_PRIOR = Option("no_prior", "Judge by this run alone, and not by what earlier ones here scattered by.", bool, False)
 HOSTS = (
     Option("hosts", "Where hosts have joined: an address, or hosts.toml. They measure, or --place says what.", str | None, None,
            metavar="ADDRESS"),
@@ -268,6 +269,7 @@ OPTIONS = (
     COUNT,
     COUNTERS,
     WHY,
+    NO_PRIOR,
     Option("resume", "Go on with an interrupted run: its id, or `latest`.", str | None, None, metavar="RUN"),
     DRY_RUN,
     *HOSTS,

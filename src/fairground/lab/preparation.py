@@ -29,7 +29,7 @@ class Inputs:
     """The surroundings of a use case, apart from what it measures. `command` is what a person would type for it.
 
     `record` is the one to go on with; None: a new one is begun. `why_s`: so many seconds go to experiments on what limited a run,
-    after its last block; None: none are made. `elsewhere`: the hosts that roles are on.
+    after its last block; None: none are made. `elsewhere`: the hosts that roles are on. `prior`: what earlier runs saw counts.
     """
 
     places: Places
@@ -38,6 +38,7 @@ class Inputs:
     record: Record[Any, Any] | None = None
     why_s: float | None = None
     elsewhere: Others = HERE
+    prior: bool = False
 
 
 @dataclass(frozen=True)

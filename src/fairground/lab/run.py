@@ -29,7 +29,7 @@ from fairground.model import (
     secret,
 )
 from fairground.postgres import databases
-from fairground.run import ceilings, plan, runner
+from fairground.run import ceilings, plan, remembering, runner
 
 
 def dry_run(suite: Suite, inputs: Inputs) -> Plan:
@@ -53,10 +53,12 @@ def run_suite(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[E
         if testbed.lacking:
             suite = without_own_version(suite, inputs.database_url)
             frozen = plan.of_suite(suite, servers, workloads, inputs.command, testbed.lacking)
+        frozen = remembering.recall(frozen, testbed.machine, inputs.places.cache, inputs.prior, lambda it: sink(Said(it)))
         folder = create_folder(inputs.places.results, frozen, testbed, texts(frozen, workloads))
         testbed.bench.keeper.guard(folder)
         with resumable(folder):
             yield from _measure(frozen, folder, stacks, workloads, testbed)
+    remembering.keep(folder, inputs.places.cache, lambda it: sink(Said(it)))
     yield from end(folder, inputs)
 
 
@@ -79,6 +81,7 @@ def resume_run(folder: Path, inputs: Inputs, budget_s: float | None = None, sink
             testbed.bench.keeper.guard(folder)
             with resumable(folder):
                 yield from _measure(known.plan, folder, stacks, places.workloads(), testbed)
+        remembering.keep(folder, inputs.places.cache, lambda it: sink(Said(it)))
     yield from end(folder, inputs)
 
 

@@ -146,7 +146,7 @@ def _line(one: Listed, record: Record[Any, Any], run: Run | None, folder: SiteFo
     for suite, text in () if run is None else replicate.pages_of(run, suites):
         folder.put(f"{one.id}/{replicate.page_of(suite)}", text)
         more.append((f"replication of {suite}", replicate.page_of(suite)))
-    machine = foreign.line(history.group(record.head.machine))
+    machine = foreign.line(record.head.machine.group)
     return RecordLine(one.id, str(one.kind), one.started_unix_s, one.finished, machine, foreign.line(says), opened, tuple(more))
 
 

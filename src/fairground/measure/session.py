@@ -22,7 +22,7 @@ from pathlib import Path
 import psycopg
 
 from fairground.host import disk
-from fairground.judge import validity
+from fairground.judge import answers, validity
 from fairground.measure.arm import Arm, ArmWindow, CheckArm, CountedArm, Ended, NullArm, PgbenchArm, ServiceArm, StackArm
 from fairground.measure.bench import Bench
 from fairground.measure.checked import CheckedStack
@@ -38,6 +38,9 @@ from fairground.measure.watch import ArmWatch, ClockReading, WatchedArm, roles_b
 from fairground.model import Doing, LabError, RoleUse, Severity, StorageError, Verdict
 from fairground.model.cause import INSTRUMENT
 from fairground.model.secret import PRIVATE_FOLDER
+
+OWN_SESSIONS, SESSIONS_OF_ARM = 4, 2
+"""The lab's own sessions at once, and those more for each arm that is up."""
 
 
 class ArmSession:
@@ -57,9 +60,10 @@ class ArmSession:
         assert len({arm.label for arm in arms}) == len(arms), "two arms have one label"
         _require_apart(arms)
         _require_reached(bench, arms)
+        bench.require()
+        _require_connections(bench, arms)
         self._bench, self._number = bench, 0
         self._folders = list(folder.values()) if isinstance(folder, Mapping) else [folder]
-        bench.require()
         bench.require_room(self._folders, disk.LEAST_BEFORE_BYTES)
         self._seen = {arm.label: WatchedArm(None) for arm in arms}
         looks = bench.database if any(isinstance(arm, StackArm) for arm in arms) else None
@@ -67,7 +71,7 @@ class ArmSession:
         if beside is not None:
             self._watch = ArmWatch(self._seen, beside.connect, ours=False)
         else:
-            self._watch = ArmWatch(self._seen, None if looks is None else lambda: looks.connect("postgres"))
+            self._watch = ArmWatch(self._seen, None if looks is None else looks.watch)
         self._loaded: dict[str, Loaded] = {}
         for place, arm in enumerate(arms, 1):
             if isinstance(folder, Mapping):
@@ -335,3 +339,15 @@ def _require_reached(bench: Bench, arms: Sequence[Arm]) -> None:
         if database.admin.port != compiled.port:
             where = f"the database is at port {database.admin.port}"
             raise LabError(f"{has}, and {where}", f"free port {compiled.port}: ss -ltnp 'sport = :{compiled.port}'")
+
+
+def _require_connections(bench: Bench, arms: Sequence[Arm]) -> None:
+    """Raise LabError where the database server has no room for all pools: servers would be refused connections."""
+    pools = [answers.connections_at_once(arm.cell) for arm in arms if isinstance(arm, StackArm) and arm.holds_a_pool]
+    if not pools or bench.database is None:
+        return
+    most, wanted = bench.database.room(), sum(pools) + OWN_SESSIONS + SESSIONS_OF_ARM * len(arms)
+    if wanted > most:
+        held = f"{sum(pools)} of {len(pools)} servers' pools, and a few of the lab's own"
+        sentence = f"the database server has room for {most} connections, and {wanted} are needed at once: {held}"
+        raise LabError(sentence, "raise its `max_connections`, ask for a smaller `--pool-size`, or measure fewer stacks at once")

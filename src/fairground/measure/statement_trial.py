@@ -14,6 +14,7 @@ from fairground.model import LabError, foreign
 from fairground.model.contract import Contract, fill_names
 from fairground.model.source import Location, Source, location_text
 from fairground.postgres import Database
+from fairground.postgres.libpq import open_session
 
 EXPLAINED = ("select", "insert", "update", "delete", "merge", "values", "table", "with")
 """The first words of statements whose rights a plan shows; nothing is carried out for it."""
@@ -113,7 +114,7 @@ class StatementTrial:
     def allow(self, spot: Spot, statement: str) -> None:
         """Hold a statement of servers against the rights of their role. A beginning of one is no statement, and is told."""
         try:
-            connection = psycopg.connect(self.database.server_url(), autocommit=True, client_encoding="UTF8")
+            connection = open_session(self.database.server_url())
         except psycopg.Error as error:
             self.refuse(spot, f"a server's role cannot log in ({SaidNo.of(error).said}), for `{spot.key}` of", "see rights.sql")
             return

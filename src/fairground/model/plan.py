@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from fairground.model.contract import SqlFile
 from fairground.model.fault import Fault
+from fairground.model.memory import RememberedSpread
 
 MAJORS = (16, 17, 18)
 """The major versions of PostgreSQL that the lab can start."""
@@ -272,6 +273,8 @@ class Plan:
     """Seconds after which no further block is begun; `blocks` is then the most. None: all blocks are measured."""
     until: Until = Until.NARROW
     """What is enough before `budget_s` is spent."""
+    memory: tuple[RememberedSpread, ...] = ()
+    """What earlier runs foretell of its scatter, as they did when it was made; none where it is judged by itself."""
 
     @property
     def cells(self) -> list[Cell]:

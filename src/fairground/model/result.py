@@ -337,6 +337,12 @@ class Machine:
     awake: bool = False
     """Whether its processors were kept from idling while it was measured."""
 
+    @property
+    def group(self) -> str:
+        """The group of machines that may be compared: `AMD EPYC, 2 cores, 24 GiB`."""
+        memory = "" if self.memory_bytes is None else f", {self.memory_bytes / 2**30:.0f} GiB"
+        return f"{self.cpu_model or 'unknown CPU'}, {self.cores} {'core' if self.cores == 1 else 'cores'}{memory}"
+
 
 @dataclass(frozen=True)
 class StackInfo:

@@ -23,4 +23,6 @@ class DatabaseAddress:
 
     def url(self, database: str) -> str:
         """A connection URL, the form that servers get."""
-        return f"postgresql://{quote(self.user)}:{quote(self.password, safe='')}@{self.host}:{self.port}/{database}"
+        user, password = quote(self.user, safe=""), quote(self.password, safe="")
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"postgresql://{user}:{password}@{host}:{self.port}/{quote(database, safe='')}"

@@ -12,10 +12,14 @@ import psycopg
 from fairground.host import Resident, listener
 from fairground.model import LabError, foreign
 from fairground.model.known import KNOWN
+from fairground.postgres.libpq import open_as_told
 from fairground.postgres.names import APPLICATION_NAME
 
 READ_ONLY = "-c default_transaction_read_only=on -c statement_timeout=5000"
-HINT = "check host, port, user and password: --database postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
+HINT = "check user, password, host and port: --database postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
+
+POOLER = "a pooler answers at the address of the service's database, and takes no settings of a session"
+DIRECT = "give the address of PostgreSQL itself, whose work is to be seen"
 
 
 @dataclass(frozen=True)
@@ -66,14 +70,18 @@ def open_beside(url: str) -> DatabaseBeside:
         with _connect(url) as connection:
             row = connection.execute(
                 "SELECT current_database(), pg_has_role(current_user, 'pg_read_all_stats', 'USAGE'),"
-                " to_regclass('pg_stat_statements') IS NOT NULL"
+                " to_regclass('pg_stat_statements') IS NOT NULL, current_setting('default_transaction_read_only')"
             ).fetchone()
             counts = bool(row and row[2]) and _can_count(connection)
             host, port = connection.info.host, connection.info.port
     except psycopg.Error as error:
         said = foreign.line(str(error), foreign.SENTENCE_CHARACTERS)
+        if _answers_without_settings(url):
+            raise LabError(f"{POOLER}: {said}", DIRECT) from error
         raise LabError(f"the service's database cannot be read: {said}", HINT) from error
     assert row is not None
+    if row[3] != "on":
+        raise LabError(f"{POOLER}: it passed over that this one only reads", DIRECT)
     process = listener(port) if _is_here(host) else None
     return DatabaseBeside(url, str(row[0]), process, not row[1], counts)
 
@@ -97,8 +105,15 @@ def _can_count(connection: psycopg.Connection[tuple[object, ...]]) -> bool:
     return True
 
 
-def _connect(url: str) -> psycopg.Connection[tuple[object, ...]]:
-    """A connection that only reads; nothing is prepared, for a pooler may stand before the server."""
-    return psycopg.connect(
-        url, autocommit=True, application_name=APPLICATION_NAME, options=READ_ONLY, connect_timeout=5, prepare_threshold=None
-    )
+def _answers_without_settings(url: str) -> bool:
+    """True if a session that asks for no settings can be had at a URL."""
+    try:
+        _connect(url, options="").close()
+    except psycopg.Error:
+        return False
+    return True
+
+
+def _connect(url: str, options: str = READ_ONLY) -> psycopg.Connection[tuple[object, ...]]:
+    """A connection that only reads; nothing is prepared."""
+    return open_as_told(url, application_name=APPLICATION_NAME, options=options, connect_timeout=5, prepare_threshold=None)

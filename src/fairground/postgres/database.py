@@ -19,10 +19,11 @@ from fairground.host import Child, Keeper, Meter, Moment
 from fairground.model import ContractError, DatabaseEnded, DatabaseWork, Durability, LabError, foreign
 from fairground.model.cause import DatabaseLifetime
 from fairground.model.contract import CompiledDatabase, ContractData, Migrations
-from fairground.postgres import commits, migrations, role, session, storage, template, traces
+from fairground.postgres import commits, migrations, rights, role, session, storage, template, traces
 from fairground.postgres.activity import waits
 from fairground.postgres.address import DatabaseAddress
 from fairground.postgres.errorlog import ErrorLog
+from fairground.postgres.libpq import open_session
 from fairground.postgres.names import APPLICATION_NAME, MARK, MARKED, ROLE, TEMPLATES, THEIRS, of_arm
 from fairground.postgres.owner import Errors, Owner
 from fairground.postgres.questions import Connection, Questions
@@ -139,24 +140,27 @@ class Database:
         """The address of the database as a URL, for the server under test."""
         return self.app.url(self.name)
 
-    def connect(self, database: str | None = None, options: str | None = None) -> Connection:
+    def connect(self, database: str | None = None, options: str | None = None, encoding: str = "UTF8") -> Connection:
         """A connection of the lab's own, committing each statement; marked, so that it is never counted as the server's.
 
-        It is to this arm's database, unless another is named. `options`: in place of the address's.
+        It is to this arm's database, unless another is named. `options`: in place of the address's. `encoding`: the client's.
         """
-        libpq: dict[str, Any] = {**dict(self.admin.libpq), "options": self.admin.options if options is None else options}
-        return psycopg.connect(
+        return open_session(
             host=self.admin.host,
             port=self.admin.port,
             user=self.admin.user,
             password=self.admin.password or None,  # libpq then looks into PGPASSWORD and its file
             dbname=database or self.name,
             application_name=APPLICATION_NAME,
-            client_encoding="UTF8",
-            autocommit=True,
+            client_encoding=encoding,
+            options=self.admin.options if options is None else options,
             connect_timeout=10,
-            **libpq,
+            **dict(self.admin.libpq),
         )
+
+    def watch(self) -> Connection:
+        """A connection that sees what all arms are asked: a server of another encoding might refuse to translate it."""
+        return self.connect(HOME, encoding="SQL_ASCII")
 
     def asking(self, database: str | None = None) -> AbstractContextManager[Connection]:
         """A connection for a question, as `connect` makes one: to this arm's database, unless another is named."""
@@ -395,14 +399,9 @@ class Database:
         return int(row[0]) if row else 0
 
     def room(self) -> int:
-        """Count the connections that the server would still accept from our user, beside open and reserved ones."""
-        reserved = "coalesce(current_setting('reserved_connections', true)::int, 0)"  # PostgreSQL 16 and later
+        """Count the connections that the server would still accept from servers under test, beside open and reserved ones."""
         with self.asking(HOME) as connection:
-            row = connection.execute(
-                "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int"
-                f" - {reserved} - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')"
-            ).fetchone()
-        return int(row[0]) if row else 0
+            return rights.room(connection, shared=self.shared is not None)
 
     def waiting_for_locks(self) -> int:
         """Count the server's backends that wait for a lock now."""

@@ -33,6 +33,7 @@ from fairground.postgres import packages, role, storage
 from fairground.postgres.address import DatabaseAddress
 from fairground.postgres.database import HOME, Database
 from fairground.postgres.errorlog import LINE_PREFIX
+from fairground.postgres.libpq import close_ears, open_session
 from fairground.postgres.passwords import PasswordFile
 
 MAX_CLUSTERS = 8
@@ -137,7 +138,7 @@ class Cluster:
         try:
             for one in self._passwords.read():
                 try:
-                    with psycopg.connect(DatabaseAddress(self._address, self._port, SUPERUSER, one).url(HOME)):
+                    with open_session(DatabaseAddress(self._address, self._port, SUPERUSER, one).url(HOME)):
                         return one
                 except psycopg.OperationalError as error:
                     if error.pgconn is None or not error.pgconn.used_password:
@@ -242,6 +243,7 @@ class Cluster:
     def _wait(self) -> None:
         """Wait for connections; crash recovery may take its time, a process that ended may not."""
         assert self._child is not None
+        close_ears()
         place = f"host={self._address} port={self._port} connect_timeout=2".encode()
         deadline = time.monotonic() + 120
         while time.monotonic() < deadline:

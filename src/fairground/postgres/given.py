@@ -12,11 +12,15 @@ from fairground.model.known import KNOWN
 from fairground.postgres import rehearsal, rights, session
 from fairground.postgres.address import DatabaseAddress
 from fairground.postgres.database import HOME, Database
+from fairground.postgres.libpq import SHELL_TLS
 from fairground.postgres.names import TRIAL_DATABASE
 from fairground.postgres.rights import Rights
 from fairground.postgres.traces import require_ours
 
-HINT = "start it, or check host, port, user and password; without `--database` the lab starts a PostgreSQL of its own"
+HINT = (
+    "start it, or check host, port, user and password, and whether the user may connect to its database `postgres`; without"
+    " `--database` the lab starts a PostgreSQL of its own"
+)
 OWN = ("sslmode", "sslrootcert", "sslcert", "sslkey", "sslpassword", "sslcrl", "sslcrldir", "sslsni", "ssl_min_protocol_version",
        "ssl_max_protocol_version", "channel_binding", "gssencmode", "passfile")  # fmt: skip
 """What a URL may say of the lab's own connections beside the address, in libpq's words."""
@@ -77,6 +81,9 @@ def _address(url: str) -> DatabaseAddress:
     except psycopg.ProgrammingError:  # its words hold pieces of what it read
         raise LabError("`--database` is not a connection URL", FORM) from None
     host, port = str(info.get("host") or LOOPBACK), str(info.get("port") or PORT)
+    if host.startswith(("/", "@")) or "," in host:
+        what = "several hosts" if "," in host else "a socket in the file system"
+        raise LabError(f"`--database` names {what}, and servers under test connect to one host, by TCP", FORM)
     if "@" in host + str(info.get("dbname") or "") or not port.isdecimal():
         raise LabError("`--database` has a host or a port that is none", ENCODED)
     if other := sorted(set(info) - {*OWN, *ADDRESS}):
@@ -86,7 +93,7 @@ def _address(url: str) -> DatabaseAddress:
         int(port),
         str(info.get("user") or "postgres"),
         str(info.get("password") or ""),
-        tuple((name, str(info[name])) for name in OWN if name in info),
+        tuple({**SHELL_TLS, **{name: str(info[name]) for name in OWN if name in info}}.items()),
     )
 
 
@@ -104,6 +111,10 @@ def _require(found: Rights, version: int | None) -> None:
         raise LabError(f"the given PostgreSQL is version {found.major}, and version {version} is asked for", hint)
     if found.standby:
         raise LabError("the given PostgreSQL is a standby, which takes no writes", "give the address of its primary")
+    if 0 <= found.sessions < rights.LEAST_SESSIONS:
+        give = f'as a superuser: ALTER ROLE "{found.user}" CONNECTION LIMIT -1'
+        sentence = f"the given user `{found.user}` may have {found.sessions} sessions at once"
+        raise LabError(f"{sentence}, and the lab needs up to {rights.LEAST_SESSIONS}", give)
     if not found.databases:
         give = f'as a superuser: ALTER ROLE "{found.user}" CREATEDB'
         raise LabError(f"the given user `{found.user}` may not create databases", hint=give)

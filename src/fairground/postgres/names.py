@@ -14,8 +14,10 @@ ROLES = f"^{ROLE}(_[0-9]+)?$"
 """All of them, as a regular expression of PostgreSQL."""
 APPLICATION_NAME = "fairground lab"
 """The name of the lab's own connections: they are never counted as a server's."""
-THEIRS = "NOT (usename = current_user AND application_name = '" + APPLICATION_NAME + "')"
-"""Holds for a row of `pg_stat_activity` that is none of the lab's own: a name alone is anybody's to take, a role is not."""
+THEIRS = "NOT (usename = session_user AND application_name = '" + APPLICATION_NAME + "')"
+"""Holds for a row of `pg_stat_activity` that is none of the lab's own: a name alone is anybody's to take, a role is not.
+
+A session is told by whom it logged in as: `ALTER ROLE … SET role` makes another its current user."""
 MARK = "made by fairground: it drops and makes this database at will"
 """The comment on every database, and on every role, that the lab makes."""
 MARKED = f"(SELECT objoid FROM pg_shdescription WHERE classoid = 'pg_database'::regclass AND description = '{MARK}')"

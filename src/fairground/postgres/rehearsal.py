@@ -14,6 +14,7 @@ import psycopg
 from fairground.model import LabError, foreign
 from fairground.postgres import session
 from fairground.postgres.database import HOME, Database
+from fairground.postgres.libpq import open_session
 from fairground.postgres.names import APPLICATION_NAME, ROLE
 
 ENDS_S = 5.0
@@ -83,8 +84,8 @@ def _login(database: Database, encrypted: bool = False) -> psycopg.Connection[An
     """A session as of a server under test. Encrypted as the lab's own are: what servers cannot have."""
     own = dict(database.admin.libpq) if encrypted else {}
     words: dict[str, Any] = {**own, "sslmode": "require" if encrypted else "disable"}
-    words |= {"connect_timeout": 10, "application_name": APPLICATION_NAME, "options": "", "client_encoding": "UTF8"}
-    return psycopg.connect(database.server_url(), autocommit=True, **words)
+    words |= {"connect_timeout": 10, "application_name": APPLICATION_NAME, "options": ""}
+    return open_session(database.server_url(), **words)
 
 
 def _can_be_set(database: Database, name: str) -> bool:

@@ -10,6 +10,8 @@ import psycopg
 
 OLDEST = 14
 """The oldest PostgreSQL that the lab measures with."""
+LEAST_SESSIONS = 24
+"""The sessions that the lab itself may need at once, with as many arms as can be up."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ class Rights:
     superuser: bool = True
     standby: bool = False
     """The server follows another one, and takes no writes."""
+    sessions: int = -1
+    """The most sessions that it may have at once; −1: as many as the server takes."""
 
 
 def read(connection: psycopg.Connection[Any]) -> Rights:
@@ -37,9 +41,23 @@ def read(connection: psycopg.Connection[Any]) -> Rights:
     checkpoint = "pg_has_role(current_user, 'pg_checkpoint', 'USAGE')" if major >= 15 else "rolsuper"
     row = connection.execute(
         "SELECT rolsuper OR rolcreatedb, rolsuper OR rolcreaterole, pg_has_role(current_user, 'pg_read_all_stats', 'USAGE'),"
-        f" {checkpoint}, rolsuper, pg_is_in_recovery() FROM pg_roles WHERE rolname = current_user".encode()
+        f" {checkpoint}, rolsuper, pg_is_in_recovery(),"
+        " CASE WHEN rolsuper THEN -1 ELSE (SELECT rolconnlimit FROM pg_roles WHERE rolname = session_user) END"
+        " FROM pg_roles WHERE rolname = current_user".encode()
     ).fetchone()
     return Rights(connection.info.user, major, *(row or [False] * 6))
+
+
+def room(connection: psycopg.Connection[Any], *, shared: bool) -> int:
+    """Count the connections that the server would still accept from servers under test; `shared`: they log in as our user."""
+    reserved = "coalesce(current_setting('reserved_connections', true)::int, 0)"  # PostgreSQL 16 and later
+    row = connection.execute(
+        "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int"
+        f" - {reserved} - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),"
+        " (SELECT rolconnlimit FROM pg_roles WHERE rolname = session_user)".encode()
+    ).fetchone()
+    left, limit = row or (0, -1)
+    return min(left, limit) if shared and limit >= 0 else int(left)
 
 
 def without_roles(rights: Rights) -> str | None:

@@ -68,9 +68,9 @@ def drop(connection: psycopg.Connection[Any], name: str) -> None:
 
 def drop_all(connection: psycopg.Connection[Any]) -> None:
     """Drop the roles of all arms that the lab made."""
-    for (name,) in connection.execute("SELECT rolname FROM pg_roles WHERE rolname <> %s", [RIGHTS]).fetchall():
-        if _comment(connection, name) == MARK:
-            drop(connection, name)
+    made = "SELECT rolname FROM pg_roles WHERE rolname <> %s AND shobj_description(oid, 'pg_authid') = %s"
+    for (name,) in connection.execute(made, [RIGHTS, MARK]).fetchall():
+        drop(connection, name)
 
 
 def _comment(connection: psycopg.Connection[Any], name: str) -> str | None:

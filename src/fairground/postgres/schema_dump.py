@@ -21,8 +21,8 @@ VARIABLES: Mapping[str, str] = {
 }  # fmt: skip
 """What a URL may say, and the variable that tells a program of PostgreSQL the same."""
 ARGUMENTS = (
-    "--schema-only", "--no-owner", "--no-privileges", "--no-publications", "--no-subscriptions", "--no-security-labels",
-    "--no-tablespaces", "--no-password",
+    "--schema-only", "--encoding=UTF8", "--no-owner", "--no-privileges", "--no-publications", "--no-subscriptions",
+    "--no-security-labels", "--no-tablespaces", "--no-password",
 )  # fmt: skip
 DUMPS_S = 300.0
 OF_A_SESSION = re.compile(r"^(\\|SET (?!check_function_bodies)|SELECT pg_catalog\.set_config\('search_path')")
@@ -51,8 +51,15 @@ def dump_schema(keeper: Keeper, url: str, folder: Path) -> str:
             if code is None
             else KNOWN.scrub(foreign.line(lines[0], foreign.SENTENCE_CHARACTERS))
         )
-        raise LabError(f"the schema cannot be read from the given database: {why}", "its user must be able to read all tables")
-    return _for_a_contract(file.read_text(encoding="utf-8"))
+        raise LabError(
+            f"the schema cannot be read from the given database: {why}",
+            "mend what it says; its user must be able to read all tables",
+        )
+    try:
+        return _for_a_contract(file.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        sentence = "the schema of the given database has bytes that are no UTF-8, as one of the encoding SQL_ASCII may"
+        raise LabError(sentence, "dump it yourself: `pg_dump --schema-only`, then `iconv`") from error
 
 
 def _for_a_contract(dump: str) -> str:

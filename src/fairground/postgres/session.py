@@ -25,6 +25,10 @@ NEEDED: Mapping[str, str] = {
     "transform_null_equals": "off",
     "quote_all_identifiers": "off",
     "xmlbinary": "base64",
+    "lc_monetary": "C",
+    "lc_numeric": "C",
+    "lc_time": "C",
+    "default_text_search_config": "pg_catalog.english",
     "search_path": '"$user", public',
     "row_security": "on",
     "client_min_messages": "notice",
@@ -41,8 +45,9 @@ NEEDED: Mapping[str, str] = {
 """What any session may set for itself, in each version that the lab measures with."""
 LATER: Mapping[int, Mapping[str, str]] = {17: {"transaction_timeout": "0"}}
 """What came with a major version."""
-OF_SUPERUSERS: Mapping[str, str] = {"track_counts": "on", "track_activities": "on"}
-"""What servers under test need, too, and only a superuser may set: without it the audit sees nothing of what they do."""
+OF_SUPERUSERS: Mapping[str, str] = {"track_counts": "on", "track_activities": "on", "session_replication_role": "origin"}
+"""What servers under test need, too, and only a superuser may set: else the audit sees nothing of what they do, or triggers and
+foreign keys do not hold."""
 MESSAGES = "lc_messages"
 """The language of the server's messages, which a superuser may set. People read them, and nothing of the lab depends on it."""
 VALUES: Mapping[str, str] = {

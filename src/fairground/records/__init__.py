@@ -1,11 +1,12 @@
 """Records: one folder for each measurement, written as it goes on and read again. A run is a record with files beside it.
 
 `journal` writes files that survive a crash, `shapes` says what each holds, `store` keeps one record, `runs` knows what a run has
-of its own, and `listing` finds records in a folder of results.
+of its own, and `listing` finds records in a folder of results. `memory` keeps what runs scattered by, in the cache.
 """
 
 from fairground.records.journal import scrub_folder
 from fairground.records.listing import Damaged, find, find_run, is_kind, list_all, list_records, of_kind, size
+from fairground.records.memory import add_run, foretell, load_memory
 from fairground.records.runs import (
     ATTEMPTS,
     append_limit,
@@ -33,6 +34,7 @@ __all__ = [
     "HEAD",
     "SHAPES",
     "Damaged",
+    "add_run",
     "append",
     "append_limit",
     "append_trial",
@@ -45,6 +47,7 @@ __all__ = [
     "end_run",
     "find",
     "find_run",
+    "foretell",
     "is_kind",
     "json_schema",
     "kind_of",
@@ -52,6 +55,7 @@ __all__ = [
     "list_all",
     "list_records",
     "load",
+    "load_memory",
     "load_run",
     "of_kind",
     "read_head",

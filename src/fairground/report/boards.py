@@ -207,7 +207,7 @@ def _rows(run: Run, cells: Iterable[Cell]) -> dict[Cell, BoardRow]:
     trials: dict[Cell, list[Trial]] = {cell: [] for cell in cells}
     for trial in run.trials:
         trials[trial.cell].append(trial)
-    sure = comparisons.cells(run.trials)
+    sure = comparisons.cells(run.trials, run.plan.memory)
     return {cell: _surely(_row(cell, tuple(some)), sure.get(cell)) for cell, some in trials.items()}
 
 

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from fairground.model import Cell, Control, Plan, Topology, Trial
-from fairground.stats import differences, fit, intervals, modes, precision
+from fairground.model.memory import RememberedSpread, SeenSpread
+from fairground.stats import differences, fit, intervals, memory, modes, precision
 from fairground.stats.differences import CALLED, PRACTICAL, Difference, DifferenceWord, Standings
 from fairground.stats.fit import Estimate, Fit, FitPoint
 from fairground.stats.intervals import Interval
+from fairground.stats.memory import Known, MemoryReading
 from fairground.stats.modes import StartModes
 
 
@@ -296,7 +298,7 @@ class Judge:
     @classmethod
     def of(cls, plan: Plan, results: Sequence[Trial], controls: Sequence[Trial]) -> Judge:
         """The judge of a run, with what its controls say."""
-        known = measure_fields([*results, *controls])
+        known = measure_fields([*results, *controls], plan.memory)
         return cls(plan, known, readings(known, plan))
 
     def anchors(self, heat: Cell) -> tuple[str, ...]:
@@ -321,34 +323,98 @@ class Judge:
         return next(ours, None)
 
 
-def measure_fields(trials: Sequence[Trial]) -> dict[tuple[Cell, Quantity], Measured]:
-    """All fields in both quantities, in turns and in whole windows."""
+def measure_fields(trials: Sequence[Trial], known: Sequence[RememberedSpread] = ()) -> dict[tuple[Cell, Quantity], Measured]:
+    """All fields in both quantities, in turns and in whole windows. `known`: what earlier runs foretell of their scatter."""
     fields = [field_of(field[0].cell) for field in fields_of(trials)]
     found = dict[tuple[Cell, Quantity], Measured]()
     for quantity in Quantity:
-        turns, whole = (_layouts(trials, quantity, in_turns=in_turns) for in_turns in (True, False))
+        turns, whole = (_together(trials, quantity, known, in_turns=in_turns) for in_turns in (True, False))
         made = (Measured(turns=one, whole=other) for one, other in zip(turns, whole, strict=True))
         found |= {(field, quantity): both for field, both in zip(fields, made, strict=True)}
     return found
 
 
-def _layouts(trials: Sequence[Trial], quantity: Quantity, *, in_turns: bool) -> list[Fit[Arm]]:
-    """The layouts of all fields, fitted together."""
-    return fit.together([layout(field, quantity, in_turns=in_turns) for field in fields_of(trials)])
+def _together(
+    trials: Sequence[Trial], quantity: Quantity, known: Sequence[RememberedSpread], *, in_turns: bool
+) -> list[Fit[Arm]]:
+    """The layouts of all fields, fitted together with what is known of their scatter."""
+    made = [layout(field, quantity, in_turns=in_turns) for field in fields_of(trials)]
+    return fit.together(made, _foretold(trials, made, quantity, known, in_turns))
 
 
-def cells(trials: Sequence[Trial]) -> dict[Cell, Estimate | None]:
+def _foretold(
+    trials: Sequence[Trial], made: Sequence[Fit[Arm]], quantity: Quantity, known: Sequence[RememberedSpread], in_turns: bool
+) -> Known:
+    """The priors that memory has of each field's stacks; empty where it has none.
+
+    A stack by itself has none: what the machine did to each of its blocks is in its own scatter, and in no other's.
+    """
+    by_way = {one.way: one for one in known if (one.quantity, one.in_turns) == (quantity, in_turns)}
+    if not by_way:
+        return ()
+    cells = [field[0].cell for field in fields_of(trials)]
+    ours = [by_way.get(way_of(cell)) for cell in cells]
+    return [
+        {} if one is None or len(found.names) < 2 else {arm: memory.prior_of(one, cell.workload, arm[0]) for arm in found.names}
+        for cell, one, found in zip(cells, ours, made, strict=True)
+    ]
+
+
+def way_of(cell: Cell) -> str:
+    """The way in which a cell is measured: values of other generators, and of longer windows, scatter otherwise."""
+    return f"{cell.load.generator} {cell.load.window_s:g} s"
+
+
+def seen_spreads(trials: Sequence[Trial]) -> tuple[SeenSpread, ...]:
+    """The variances of a run's stacks that the next run may need, in both quantities and both ways."""
+    fields, found = fields_of(trials), list[SeenSpread]()
+    for quantity, in_turns in itertools.product(Quantity, (True, False)):
+        for some, made in zip(fields, _together(trials, quantity, (), in_turns=in_turns), strict=True):
+            way, workload = way_of(some[0].cell), some[0].cell.workload
+            found += [
+                SeenSpread(quantity, in_turns, way, workload, _stack_of(name), one.value, one.freedom)
+                for name, one in made.spreads.independent.items()
+                if one.freedom and one.value and len(made.names) > 1
+            ]
+    return tuple(found)
+
+
+def _stack_of(name: Hashable) -> str | None:
+    """The stack of an arm; None for two arms at once."""
+    return name[0] if isinstance(name, tuple) else None
+
+
+def memory_readings(trials: Sequence[Trial], known: Sequence[RememberedSpread]) -> tuple[MemoryReading, ...]:
+    """Hold what was foretold of each quantity and way against today."""
+    found = []
+    for one in known:
+        quantity = Quantity(one.quantity)
+        made = _together(trials, quantity, (), in_turns=one.in_turns)
+        foretold = _foretold(trials, made, quantity, [one], one.in_turns)
+        seen = memory.today([fitted.spreads for fitted in made], foretold)
+        used = memory.is_like(seen, one.freedom)
+        found.append(MemoryReading(one, seen.value if seen.freedom else None, used))
+    return tuple(found)
+
+
+def spoilt_blocks(trials: Sequence[Trial], known: Sequence[RememberedSpread], quantity: Quantity) -> Mapping[int, float]:
+    """The blocks whose values count for less in a quantity, and how many times the others' variance they have."""
+    found = _together(trials, quantity, known, in_turns=any(trial.turns for trial in trials))
+    return found[0].spoilt if found else {}
+
+
+def cells(trials: Sequence[Trial], known: Sequence[RememberedSpread] = ()) -> dict[Cell, Estimate | None]:
     """Estimate each cell's goodput: its logarithm over the mean of the stacks that were measured beside it.
 
     What the machine did to all of a round alike is left out. A stack by itself has the interval of its blocks. Of whole windows
     and of turns the wider interval counts: a rate is no surer than the ratios that are told of it. None: unknown.
     """
     found = dict[Cell, Estimate | None]()
-    ways = [_layouts(trials, Quantity.GOODPUT, in_turns=in_turns) for in_turns in (False, True)]
+    ways = [_together(trials, Quantity.GOODPUT, known, in_turns=in_turns) for in_turns in (False, True)]
     for group, *made in zip(fields_of(trials), *ways, strict=True):
         for cell in dict.fromkeys(trial.cell for trial in group):
-            known = [one for fitted in made if (one := fitted.beside((cell.stack, None))) is not None]
-            found[cell] = max(known, key=lambda one: one.interval().high - one.middle, default=None)
+            sure = [one for fitted in made if (one := fitted.beside((cell.stack, None))) is not None]
+            found[cell] = max(sure, key=lambda one: one.interval().high - one.middle, default=None)
     return found
 
 

@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from fairground.stats import moderated
+from fairground.stats import memory, moderated, spoilt
 from fairground.stats.intervals import Interval, student
+from fairground.stats.memory import Known
 from fairground.stats.moderated import Prior, Spreads, Variance
 
 if TYPE_CHECKING:
@@ -87,11 +88,15 @@ class Fit(Generic[Name]):
         points: Iterable[FitPoint[Name]],
         common: Mapping[Hashable, Prior] | None = None,
         noise: Mapping[Hashable, float] | None = None,
+        spoilt: Mapping[int, float] | None = None,
     ) -> None:
-        """`common`: what each stack's variance is drawn towards. `noise`: variances that values are weighed by; none: alike."""
+        """`common`: what each stack's variance is drawn towards. `noise`: variances that values are weighed by; none: alike.
+
+        `spoilt`: blocks in which all variances are so many times as large.
+        """
         self._points = _joined(list(points))
         self._place = {name: place for place, name in enumerate(dict.fromkeys(point.name for point in self._points))}
-        self._common, self._noise = common or {}, noise or {}
+        self._common, self._noise, self._spoilt = common or {}, noise or {}, spoilt or {}
 
     @property
     def names(self) -> tuple[Name, ...]:
@@ -100,11 +105,34 @@ class Fit(Generic[Name]):
 
     def weigh(self, noise: Mapping[Hashable, float]) -> Fit[Name]:
         """The same values, each weighed by the variance that `noise` gives its stack."""
-        return Fit(self._points, self._common, noise)
+        return Fit(self._points, self._common, noise, self._spoilt)
 
     def borrowing(self, common: Mapping[Hashable, Prior]) -> Fit[Name]:
         """The same fit, with each stack's variance drawn towards its prior."""
-        return Fit(self._points, common, self._noise)
+        return Fit(self._points, common, self._noise, self._spoilt)
+
+    def doubting(self, spoilt: Mapping[int, float]) -> Fit[Name]:
+        """The same values, each of which counts the less the more its block is spoilt."""
+        return Fit(self._points, self._common, self._noise, spoilt)
+
+    @property
+    def block_errors(self) -> Mapping[int, Variance]:
+        """The variance of each block's errors, as a share of what their stacks and their block foretell."""
+        import numpy
+
+        numbers, found = numpy.array([point.block for point in self._points], dtype=int), dict[int, Variance]()
+        foretold = self._variances[0][self._solved.owner] if self._points else numpy.zeros(0)
+        for number in dict.fromkeys(numbers.tolist()):
+            ours = (numbers == number) & (foretold > 0)
+            share = float(self._solved.free.diagonal()[ours].sum())
+            if share > NOTHING:
+                found[number] = Variance(float((self._solved.errors[ours] ** 2 / foretold[ours]).sum()) / share, share)
+        return found
+
+    @property
+    def spoilt(self) -> Mapping[int, float]:
+        """The blocks whose values count for less, and how many times the others' variance they have."""
+        return self._spoilt
 
     @cached_property
     def spreads(self) -> Spreads:
@@ -119,7 +147,7 @@ class Fit(Generic[Name]):
             ours = solved.owner == place
             left = solved.free[ours][:, ours]
             share = float(left.trace())
-            value = float((solved.residuals[ours] ** 2).sum()) / share if share > NOTHING else 0.0
+            value = float((solved.errors[ours] ** 2).sum()) / share if share > NOTHING else 0.0
             own[name] = Variance(value, share**2 / float((left**2).sum()) if share > NOTHING else 0.0)
             summed, freedom = summed + value * share, freedom + share
         return Spreads(Variance(summed / freedom, freedom) if freedom > NOTHING else Variance(0.0, 0.0), own)
@@ -174,7 +202,7 @@ class Fit(Generic[Name]):
         """The weighted sum of all values, each with its stack's variance; None where one of those is not known."""
         import numpy
 
-        squares = numpy.bincount(self._solved.owner, weights**2, len(self._place))
+        squares = numpy.bincount(self._solved.owner, weights**2 * self._solved.scale, len(self._place))
         values, freedoms = self._variances
         ours = squares > NOTHING
         if not freedoms[ours].all():
@@ -195,43 +223,71 @@ class Fit(Generic[Name]):
 
     @cached_property
     def _solved(self) -> _Solved:
-        return _solve(self._points, self._place, [self._noise.get(name, 1.0) for name in self._place])
+        scale = [self._spoilt.get(point.block, 1.0) for point in self._points]
+        return _solve(self._points, self._place, [self._noise.get(name, 1.0) for name in self._place], scale)
 
 
-def together(fits: Sequence[Fit[Name]]) -> list[Fit[Name]]:
+def together(fits: Sequence[Fit[Name]], known: Known = ()) -> list[Fit[Name]]:
     """Fit the fields of one run together.
 
     Values are weighed by how noisy their stack is there, and variances are drawn towards what they share. The weights are
     of the priors, never of a stack's own variance: two values that agree by chance must not count for much. Priors are estimates
     too. So a value counts by the root of its prior's variance, which keeps intervals honest and most of the gain.
+
+    `known`: by field, what earlier runs foretell of its stacks. Values of a spoilt block count for less.
     """
-    alike = moderated.priors([fit.spreads for fit in fits])
+    found, before = _lent(fits, known), dict[int, float]()
+    for _ in range(spoilt.PASSES):
+        blocks = spoilt.spoilt_blocks([fit.block_errors for fit in found], before)
+        if spoilt.is_settled(blocks, before):
+            break
+        found, before = _lent([fit.doubting(blocks) for fit in fits], known), blocks
+    return found
+
+
+def _lent(fits: Sequence[Fit[Name]], known: Known) -> list[Fit[Name]]:
+    """Weigh values by how noisy their stack is, and draw variances towards their priors."""
+    alike = _priors(fits, known)
     weighed = [
         fit.weigh({name: math.sqrt(prior.variance) for name, prior in common.items()})
         for fit, common in zip(fits, alike, strict=True)
     ]
-    priors = moderated.priors([fit.spreads for fit in weighed])
-    return [fit.borrowing(common) for fit, common in zip(weighed, priors, strict=True)]
+    return [fit.borrowing(common) for fit, common in zip(weighed, _priors(weighed, known), strict=True)]
+
+
+def _priors(fits: Sequence[Fit[Name]], known: Known) -> Known:
+    """The priors of the fields' stacks: what the run shows, and what was known before."""
+    spreads = [fit.spreads for fit in fits]
+    own = moderated.priors(spreads)
+    return memory.join(spreads, own, known) if known else own
 
 
 @dataclass(frozen=True)
 class _Solved:
     """`owner`: the place of each value's stack. `weights`: for each stack, those of all values in its level. `free` makes
-    residuals of errors, both over the square root of their noise. `part`: which stacks rounds join. `paces`: by part, what the
+    residuals of errors, both over the square root of their noise. `errors`: residuals over the square root of their block's
+    `scale`. `part`: which stacks rounds join. `paces`: by part, what the
     machine gave in each of its rounds."""
 
     owner: Array
     logs: Array
     levels: Array
     residuals: Array
+    errors: Array
+    scale: Array
     weights: Array
     free: Array
     part: Mapping[object, int]
     paces: Mapping[int, Sequence[float]]
 
 
-def _solve(points: Sequence[FitPoint[Name]], places: Mapping[Name, int], noise: Sequence[float]) -> _Solved:
-    """Least squares of the logarithms on stacks and rounds, each value weighed by the inverse of its stack's `noise`."""
+def _solve(
+    points: Sequence[FitPoint[Name]], places: Mapping[Name, int], noise: Sequence[float], scale: Sequence[float]
+) -> _Solved:
+    """Least squares of the logarithms on stacks and rounds, each value weighed by the inverse of its stack's `noise`.
+
+    And by that of its `scale`, which is its block's.
+    """
     import numpy
 
     parts = _parts(points)
@@ -245,7 +301,8 @@ def _solve(points: Sequence[FitPoint[Name]], places: Mapping[Name, int], noise: 
         design[row, owner[row]] = 1
         if one is not None:
             design[row, rounds[one]] = 1
-    weight = 1 / numpy.sqrt(numpy.array(noise))[owner]
+    scales = numpy.array(scale)
+    weight = 1 / numpy.sqrt(numpy.array(noise)[owner] * scales)
     inverse = numpy.linalg.pinv(design * weight[:, None])
     solution = inverse * weight
     levels = (solution @ logs)[: len(places)]
@@ -257,7 +314,8 @@ def _solve(points: Sequence[FitPoint[Name]], places: Mapping[Name, int], noise: 
         paces.setdefault(part, []).append(float(solution[rounds[one]] @ logs))
     free = numpy.eye(len(points)) - (design * weight[:, None]) @ inverse
     residuals = logs - design @ (solution @ logs)
-    return _Solved(owner, logs, levels, residuals, solution[: len(places)], free, parts, paces)
+    errors = residuals / numpy.sqrt(scales)
+    return _Solved(owner, logs, levels, residuals, errors, scales, solution[: len(places)], free, parts, paces)
 
 
 def _joined(points: list[FitPoint[Name]]) -> list[FitPoint[Name]]:

@@ -152,6 +152,33 @@ def _effects(known: Cells, part: int, others: Mapping[Hashable, Variance], most:
     return Effects({key: _moderated(one, common) for key, one in pooled.items()}, taken)
 
 
+def product(cells: Mapping[tuple[str, str | None], Variance]) -> tuple[dict[str, float], dict[str, float]]:
+    """Split variances by workload and stack into the level of each workload, and each stack's share of it.
+
+    A stack of None is that of two stacks at once: it says nothing of a single one's share.
+    """
+    keyed: dict[tuple[Any, Hashable], Variance] = {
+        (workload, frozenset({workload}) if stack is None else stack): one for (workload, stack), one in cells.items()
+    }
+    of_one = {key: one for key, one in keyed.items() if not isinstance(key[1], frozenset)}
+    most, shares = math.fsum(one.freedom for one in cells.values()), Effects({}, 0.0)
+    for _ in range(PASSES):
+        levels = _effects(keyed, 0, shares.of, most)
+        shares = _effects(of_one, 1, levels.of, most) if of_one else shares
+    return tuple({str(name): one.value for name, one in some.of.items()} for some in (levels, shares))  # type: ignore[return-value]
+
+
+def agreement(ratios: Sequence[Variance]) -> float:
+    """The degrees of freedom that a prior is worth which variances are so many times as large as."""
+    return _in_common(ratios, math.inf).freedom
+
+
+def pool(known: Sequence[Variance]) -> Variance:
+    """Join variances into the one that they have together; that of none is unknown."""
+    freedom = math.fsum(one.freedom for one in known)
+    return Variance(_mean(known), freedom) if freedom else Variance(0.0, 0.0)
+
+
 def _over(one: Variance, *others: Variance) -> Variance:
     """A variance as a share of others."""
     return Variance(one.value / math.prod(other.value for other in others), one.freedom)
@@ -223,16 +250,16 @@ def of(own: Variance, common: Prior | None) -> Variance:
     if common is None:
         return own
     found = _moderated(own, common)
-    if own.freedom and own.value > common.variance * _likely(own.freedom, common.freedom):
+    if own.freedom and own.value > common.variance * likely(own.freedom, common.freedom, LIKELY):
         return Variance(own.value, found.freedom)
     return found
 
 
 @cache
-def _likely(freedom: float, others: float) -> float:
-    """The bound below which LIKELY of all ratios of a variance to its prior lie, by the F distribution."""
+def likely(freedom: float, others: float, share: float) -> float:
+    """The bound below which a `share` of all ratios of a variance to its prior lies, by the F distribution."""
     from scipy.special import chdtri, fdtri
 
     if math.isinf(others):
-        return float(chdtri(freedom, 1 - LIKELY)) / freedom
-    return float(fdtri(freedom, others, LIKELY))
+        return float(chdtri(freedom, 1 - share)) / freedom
+    return float(fdtri(freedom, others, share))

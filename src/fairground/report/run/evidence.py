@@ -12,6 +12,7 @@ from fairground.report.charts import figures, forest
 from fairground.report.charts.svg import WIDTHS_PX
 from fairground.report.run import controls, crossing, faults, hops, sections
 from fairground.report.run.controls import Controls
+from fairground.report.run.scatter import Scatter
 from fairground.report.text import seats, windows, words
 from fairground.stats import window_sizes
 from fairground.stats.order_effects import campaign
@@ -34,6 +35,7 @@ def contents(run: Run, shown: Sequence[Board]) -> tuple[EvidencePart, ...]:
     found = [
         ("lock-order", "Lock order", "what the order of two row locks costs", bool(crossing.crossings(run, shown))),
         ("controls", "Controls", _controls(run), True),
+        ("scatter", "Scatter", "what earlier runs foretell, and which blocks count for less", _scatters(Scatter.of(run))),
         ("hops", "Hops", "what a proxy, a pooler or a wire costs", bool(hops.hop_costs(shown))),
         ("faults", "Faults", "what happened when something was made to go wrong", bool(faults.rows(run))),
         ("latency", "Latency", "every percentile of every stack, to the far tail", True),
@@ -61,6 +63,7 @@ def values(run: Run, shown: Sequence[Board], short: bool) -> dict[str, Any]:
         "controls": held,
         "control_bound": forest.reach([(one.ratios, one.difference) for one in held.readings]),
         "order": controls.order_sentences(campaign(run)),
+        "scatter": Scatter.of(run),
         "crossings": crossing.crossings(run, shown),
         "pgbench_said": crossing.pgbench_words(run),
         "roles": [role for role in (*ROLES, "generator") if any(role in trial.roles for trial in run.trials)],
@@ -74,6 +77,11 @@ def values(run: Run, shown: Sequence[Board], short: bool) -> dict[str, Any]:
         "charts": figures.pictures(run),
         "widths": WIDTHS_PX,
     }
+
+
+def _scatters(found: Scatter) -> bool:
+    """True if there is something to tell of the scatter."""
+    return bool(found.shown or found.sentences)
 
 
 def _controls(run: Run) -> str:

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
-from fairground.model import Cell, Load, Machine, Run, Verdict
+from fairground.model import Cell, Load, Run, Verdict
 from fairground.report.boards import BoardRow, boards
 from fairground.report.charts import svg
 from fairground.report.run import page
@@ -81,18 +81,12 @@ class History:
         return tuple(one for one in self.seen if one.rate_per_s is not None)
 
 
-def group(machine: Machine) -> str:
-    """The group of machines that may be compared: `AMD EPYC, 2 cores, 24 GiB`."""
-    memory = "" if machine.memory_bytes is None else f", {machine.memory_bytes / 2**30:.0f} GiB"
-    return f"{machine.cpu_model or 'unknown CPU'}, {words.plural(machine.cores, 'core')}{memory}"
-
-
 def histories(runs: Iterable[Run]) -> tuple[History, ...]:
     """All cells of all runs, by machine, workload and stack. Runs may come in any order; each is read once."""
     seen: dict[tuple[str, Cell], list[CellView]] = {}
     rates: dict[tuple[str, str], dict[Cell, Interval]] = {}
     for run in sorted(runs, key=lambda one: (one.started_unix_s, one.id)):
-        where = group(run.machine)
+        where = run.machine.group
         for row in (row for board in boards(run, judged=False) for row in board.rows if row.trials):
             cell = _lasting(row.cell)
             seen.setdefault((where, cell), []).append(_seen(run, row))
