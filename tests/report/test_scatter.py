@@ -63,6 +63,13 @@ def test_memory_that_today_contradicts_is_told() -> None:
     assert boards(knowing(run, 0.02)) == boards(run)
 
 
+def test_a_run_that_knows_too_little_says_so() -> None:
+    """Two blocks of two stacks cannot tell whether today is like before."""
+    run = knowing(scattered(0.05, stacks=STACKS[:2]), 0.06)
+    short = replace(run, trials=tuple(one for one in run.trials if one.block < 3))
+    assert Scatter.of(short).sentences[0].startswith("Too few starts tell whether today is like 4 earlier runs")
+
+
 def test_the_weak_prior_is_told_as_one() -> None:
     """A first run on a machine."""
     assert "the weak prior of a first run" in Scatter.of(knowing(scattered(0.05), 0.06, 0)).sentences[0]

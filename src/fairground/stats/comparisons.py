@@ -393,7 +393,8 @@ def memory_readings(trials: Sequence[Trial], known: Sequence[RememberedSpread]) 
         foretold = _foretold(trials, made, quantity, [one], one.in_turns)
         seen = memory.today([fitted.spreads for fitted in made], foretold)
         used = memory.is_like(seen, one.freedom)
-        found.append(MemoryReading(one, seen.value if seen.freedom else None, used))
+        little = seen.freedom < memory.LEAST_OWN
+        found.append(MemoryReading(one, seen.value if seen.freedom else None, used, little))
     return tuple(found)
 
 

@@ -40,12 +40,13 @@ WEAK_FREEDOM = 2.0
 class MemoryReading:
     """A quantity's memory held against today: `today` is how many times the foretold variance was seen.
 
-    None: the run has no variance of its own. `used` is False where today contradicts it.
+    None: the run has no variance of its own. `used` is False where today contradicts it, and where the run knows too `little`.
     """
 
     memory: RememberedSpread
     today: float | None
     used: bool
+    little: bool = False
 
 
 def weak(quantity: str, in_turns: bool, way: str) -> RememberedSpread:

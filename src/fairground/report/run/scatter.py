@@ -25,9 +25,9 @@ class Scatter:
 
     @classmethod
     def of(cls, run: Run) -> Scatter:
-        known = run.plan.memory
-        spoilt = {str(one): comparisons.spoilt_blocks(run.trials, known, one) for one in Quantity}
-        readings = comparisons.memory_readings(run.trials, known)
+        known, trials = run.plan.memory, [*run.trials, *run.controls]
+        spoilt = {str(one): comparisons.spoilt_blocks(trials, known, one) for one in Quantity}
+        readings = comparisons.memory_readings(trials, known)
         return cls(readings, {one: blocks for one, blocks in spoilt.items() if blocks}, any(one.turns for one in run.trials))
 
     @property
@@ -81,6 +81,8 @@ def memory_sentence(found: MemoryReading) -> str:
     """Say whether memory counts: `Intervals lean on what 5 earlier runs on this machine scattered by`."""
     memory, times = found.memory, math.sqrt(found.today or 0.0)
     earlier = f"{words.plural(memory.runs, 'earlier run')} on this machine" if memory.runs else "the weak prior of a first run"
+    if found.little:
+        return f"Too few starts tell whether today is like {earlier}: this run is judged by itself"
     if not found.used:
         verb = "foretells" if memory.runs < 2 else "foretell"
         return f"Starts scatter {significant(times, 2)} times as much as {earlier} {verb}: this run is judged by itself"
