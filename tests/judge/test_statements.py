@@ -203,6 +203,15 @@ def test_a_transaction_is_no_surprise_where_it_is_needed() -> None:
     assert "statement-transaction" in found("users", use({USERS: 200, "COMMIT": 200}))
 
 
+@pytest.mark.parametrize(("commits_asked", "seen", "holds"), [(0, PING, True), (0, "SELECT 1", False), (1, PING, False)])
+def test_a_session_that_reads_may_end_with_a_rollback(commits_asked: int, seen: str, holds: bool) -> None:
+    """As those of object mappers do: where no commit is asked for. Transactions of other statements answer nothing however they end."""
+    asked = needing(WORKLOADS["db-ping"], commits_per_answer=float(commits_asked))
+    rolled_back = replace(use({seen: 500}, commits=5), rollbacks=GOOD)
+    (one,) = [each for each in statements.lines(asked, RESULT, rolled_back, RULES) if each.id == "statements"]
+    assert one.holds is holds
+
+
 def test_too_few_samples_are_no_verdict() -> None:
     """With too few samples there is no line, and a note says what was not checked."""
     few = use({"SELECT 1": RULES.statement_samples - 1})

@@ -145,9 +145,15 @@ def lines(workload: Workload, result: Result, database: DatabaseUse, rules: Rule
             f" last asked between two statements, mostly `{common[:SHOWN_CHARACTERS]}`"
         )
         good = sum(one.good for one in counts if one.request.need.statements) or result.done
-        most = share * (database.commits or 0) / good
+        most = share * _transactions(counts, database) / good
         found.append(AuditLine("statements", sentence, round(most, 3), rules.statement_least, None))
     return tuple(found)
+
+
+def _transactions(counts: Sequence[RequestCount], database: DatabaseUse) -> int:
+    """Transactions that may stand behind answers. Where none asks for a commit, a session that read may end with a rollback."""
+    asks_commits = any(one.request.need.commits_per_answer for one in counts)
+    return (database.commits or 0) + (0 if asks_commits else database.rollbacks or 0)
 
 
 def _statements(need: Needs) -> float:
