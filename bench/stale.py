@@ -20,7 +20,7 @@ from pathlib import Path
 import frame
 from fairground.host import build
 
-PAGES = ("replications", "matrix", "distance", "faults", "transfer", "tuning")
+PAGES = ("replications", "matrix", "distance", "faults", "transfer", "tuning", "orms")
 """Pages whose numbers are of servers."""
 HEAD = re.compile(
     r"<!-- of (?P<day>\d{4}-\d\d-\d\d), commit (?P<commit>[0-9a-f]{8}), servers (?P<servers>[0-9a-f]{12}|unknown) -->\n"
