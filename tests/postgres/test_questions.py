@@ -38,15 +38,15 @@ def test_a_block_of_questions_has_one_for_each_database(arm: Database) -> None:
     """Blocks inside one another, and an error between two questions, change nothing; after it none is open."""
     with arm.keep_asking():
         first = arm.query(PID)
+        with arm.asking() as kept:
+            assert not kept.closed
         with arm.keep_asking(), pytest.raises(Exception, match="does not exist"):
             arm.query("SELECT * FROM nowhere")
         assert arm.query(PID) == first
         arm.counters()
-        assert arm.query(
-            "SELECT count(*) FROM pg_stat_activity WHERE application_name = current_setting('application_name')"
-            " AND datname IN (current_database(), 'postgres') AND backend_type = 'client backend'"
-        ) >= [(2,)]
-    assert arm.query(PID) != first
+        assert arm.query(OPEN.format(arm.name)) == [(1,)]
+        assert not kept.closed
+    assert kept.closed and arm.query(PID) != first
 
 
 def test_a_connection_that_is_cut_is_made_anew(arm: Database, keeper: Keeper) -> None:

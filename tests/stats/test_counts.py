@@ -47,6 +47,12 @@ def test_the_warm_up_counts_for_nothing() -> None:
     assert counts.instructions(start([9_000_000], warm=1)) is None and counts.calls_by_name(start([])) == {}
 
 
+def test_calls_that_nobody_counted_are_unknown() -> None:
+    """The processor's counters tell instructions alone: that is not an answer without a system call."""
+    silent = CountedStart("a", "ping", 1, 3200, (CountedWindow(100, WorkCount(100_000), False),), True, (), 1.0)
+    assert counts.instructions(silent) == pytest.approx(1000) and counts.calls(silent) is None
+
+
 @pytest.mark.parametrize(
     ("values", "settled"),
     [

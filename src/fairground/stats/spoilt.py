@@ -1,8 +1,8 @@
 """Find the blocks in which everything scattered more than in the others, so that a bad minute does not decide. Pure.
 
 Each block is tested against the others by the F ratio of their errors, over all stacks and workloads. One that is beyond chance
-is *spoilt*: its values count by the inverse of its variance, and still count. So does nothing but a block as a whole: a
-single stack or workload that is off in one round says more of itself than of the machine.
+is *spoilt*: its values still count, by the inverse of its variance. Blocks are tested as a whole. A single stack or workload
+that is off in one round says more of itself than of the machine.
 
 Fewer than half of the blocks can be spoilt, and none of fewer than LEAST_BLOCKS: of two blocks nobody can say which is the bad
 one. `bench/power.py` simulates it.
