@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import mimetypes
+import os
 import threading
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -12,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
@@ -171,6 +174,25 @@ def _stamp(results: Path) -> object:
     return sorted(found)
 
 
+class SitePages(StaticFiles):
+    """The files of the site, each read whole from one open file.
+
+    The lab replaces pages while browsers load them. `StaticFiles` tells the length of the file that it looked at and then sends
+    the one that it opens: a page that was replaced in between never ends.
+    """
+
+    def file_response(
+        self, full_path: str | os.PathLike[str], stat_result: os.stat_result, scope: Any, status_code: int = 200
+    ) -> Response:
+        """The file's bytes as they are now; 404 if it is gone."""
+        try:
+            content = Path(full_path).read_bytes()
+        except FileNotFoundError:
+            raise HTTPException(404) from None
+        kind, _encoding = mimetypes.guess_type(full_path)
+        return Response(content, status_code, media_type=kind or "application/octet-stream")
+
+
 def application(places: Places, site: Path, token: str, hosts: Sequence[str]) -> tuple[Guard, Lab]:
     """The guarded application, and the lab behind it, which whoever serves it closes at the end."""
     SiteFolder(site)  # a link, or a folder of something else, is refused
@@ -202,7 +224,7 @@ def application(places: Places, site: Path, token: str, hosts: Sequence[str]) ->
         Route("/begin", begin, methods=["POST"]),
         Route("/stop", stop, methods=["POST"]),
         Route("/events", events),
-        Mount("/site", StaticFiles(directory=site)),
+        Mount("/site", SitePages(directory=site)),
     ]
     scripts = [page.script_of(*names)[1] for names in (page.SCRIPTS, page.FRAMED_SCRIPTS, ("site.js",), ("live.js",))]
     return Guard(Starlette(routes=routes), token, hosts, scripts), lab
