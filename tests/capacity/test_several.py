@@ -117,7 +117,17 @@ def test_one_request_of_a_file_is_of_a_file(shop: int, tmp_path: Path) -> None:
     (page,) = (tmp_path / "kept").glob("*/try.html")
     assert "is what the file of requests expects" in page.read_text() and "equals the first one" not in page.read_text()
     why = lab("why", "latest", *kept)
-    assert "--against URL_B --requests FILE" in why.stdout and "capacity URL" not in why.stdout
+    assert "--against URL_B --requests FILE" in why.stdout and "capacity URL --requests FILE" in why.stdout
+
+
+def test_a_capacity_asks_several(shop: int, tmp_path: Path) -> None:
+    """The file's requests are loaded, and the rate that is told is measured three times more."""
+    words = ("capacity", f"http://127.0.0.1:{shop}/", "--requests", str(SHOP), "--results", str(tmp_path), "--json")
+    done = lab(*words)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["method"] == "GET, POST" and all(set(one["requests"]) == {"get-orders", "order"} for one in found["closed"])
+    assert max(point["trial"] for point in found["curve"]) >= 4
 
 
 def test_each_request_has_its_numbers(shop: int, tmp_path: Path) -> None:

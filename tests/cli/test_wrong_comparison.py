@@ -96,6 +96,18 @@ HERE, HTTPS = "http://127.0.0.1:9/", "https://127.0.0.1:9/"
         ((*CAPACITY, "-s", "alder-one", "--width", "0"), "`--width 0.0` should be more than 0", None),
         ((*CAPACITY, "-s", "alder-one", "--pool-wait-ms", "-1"), "`--pool-wait-ms -1` should be 0 or more", None),
         ((*CAPACITY, "-s", "alder-one", "--resume", "latest"), None, "leave it out"),
+        (
+            (*CAPACITY, "-s", "alder-one", "--requests", "calls.toml"),
+            "`--requests` is of a service, and no URL is given",
+            "./fairground capacity URL --requests …",
+        ),
+        (
+            ("capacity", HERE, "--requests", "absent.toml", "--method", "POST"),
+            "`--method` is of one request, and `--requests` gives several",
+            "write it into the file",
+        ),
+        (("capacity", HERE, "--requests", "absent.toml"), None, None),
+        (("capacity", HERE, "-s", "alder-one"), f"`--stack` is of stacks, and `{HERE}` is a service", None),
         (("try",), "the URL of the service is missing", None),
         (("try", "--", "./my-server"), "the URL of the service is missing", None),
         (("try", HERE, "--url", HERE), "two URLs are given", "leave out `--url`, or give a command after `--`"),

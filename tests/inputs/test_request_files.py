@@ -1,4 +1,4 @@
-"""The file of `try --requests`: TOML, commands of curl, an HTTP archive; what is wrong in one is a sentence with its place."""
+"""The file of `try --requests`: TOML, commands of curl, an HTTP archive, OpenAPI; what is wrong in one is a sentence with its place."""
 
 from __future__ import annotations
 
@@ -151,6 +151,30 @@ def test_what_is_no_archive_is_told(text: str, tmp_path: Path) -> None:
     """Not a traceback."""
     with pytest.raises(LabError, match="`shop.har` is no HTTP archive"):
         read(tmp_path, "shop.har", text)
+
+
+def test_a_document_is_asked_its_examples(tmp_path: Path) -> None:
+    """Each GET once, below the document's base; the service's first answer says what is good."""
+    ident = {"name": "id", "in": "path", "required": True, "schema": {"type": "integer", "minimum": 3}}
+    paths = {"/orders": {"get": {}, "post": {}}, "/orders/{id}": {"parameters": [ident], "get": {}}}
+    text = json.dumps({"openapi": "3.0.3", "servers": [{"url": "https://example.com/v1"}], "paths": paths})
+    found = read(tmp_path, "api.json", text)
+    assert [(one.method, one.path, one.weight) for one in found.requests] == [
+        ("GET", "/v1/orders", 1),
+        ("GET", "/v1/orders/3", 1),
+    ]
+    assert found.unsettled == {one.name for one in found.requests} and found.title == "2 requests of api.json"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("[]", "is no OpenAPI document"), ("{", "is not JSON"), ('{"openapi": "3.0.3", "paths": {}}', "has no GET")],
+)
+def test_what_is_no_document_is_told(text: str, said: str, tmp_path: Path) -> None:
+    """Not a traceback, and with what to do."""
+    with pytest.raises(LabError) as error:
+        read(tmp_path, "api.json", text)
+    assert said in error.value.message and error.value.hint
 
 
 def test_other_requests_have_another_digest(tmp_path: Path) -> None:

@@ -43,7 +43,8 @@ OPTIONS = (
     Option("body", "The request's body; @FILE reads it from a file.", str | None, None),
     Option("header", "A header of the request, or @FILE with one a line; repeatable.", list[str] | None, None, short="-H",
            metavar="NAME: VALUE"),
-    Option("requests", "Several requests in place of one: TOML, commands of curl, or a HAR.", Path | None, None, metavar="FILE"),
+    Option("requests", "Several requests in place of one: TOML, commands of curl, a HAR, or OpenAPI.", Path | None, None,
+           metavar="FILE"),
     Option("slo", "What each rate of the load curve is held against.", str, objective.DEFAULT),
     Option("seconds", "Seconds of each measurement: 3 closed loops and 7 rates.", int, 2, spelled="--window"),
     Option("timeout_ms", "Longest wait for an answer.", int, 5_000),
@@ -60,6 +61,12 @@ OPTIONS = (
     Option("threads", "Threads of the generator.", int, 1),
     *(one for one in options.SHARED if one.name in ("results", "quiet", "as_json")),
 )  # fmt: skip
+
+
+def some(*names: str) -> tuple[Option, ...]:
+    """The options of these names, for a verb that asks a service the same."""
+    known = {one.name: one for one in OPTIONS}
+    return tuple(known[name] for name in names)
 
 
 @takes(*OPTIONS)

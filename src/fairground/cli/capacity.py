@@ -31,7 +31,8 @@ from fairground.model.record import CapacityAsked, RecordKind
 from fairground.report.capacity import part_lines, rows, sentences, text_curve
 
 LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS = 2_000, 10_000
-
+OF_A_SERVICE = ("method", "body", "header", "requests")
+"""Options of `try` that say what a service is asked."""
 
 CONFIRMATIONS, STEP_S = 3, 5
 OPTIONS = (
@@ -43,6 +44,7 @@ OPTIONS = (
         argument=True,
         metavar="[URL]",
     ),
+    *attempt.some(*OF_A_SERVICE),
     options.STACK,
     Option(
         "workload",
@@ -74,10 +76,16 @@ def capacity_(_: typer.Context, given: Given) -> None:
 
     Examples: ./fairground capacity -s SERVER:VARIANT · capacity -s SERVER:VARIANT -w WORKLOAD --slo 'p99<20ms,errors<0.1%'
     --budget 15m · capacity http://127.0.0.1:3000/x --slo 'p99<50ms'
+    · capacity http://127.0.0.1:3000/ --requests calls.toml
     """
     if given["url"] is not None:
         _of_service(given)
         return
+    for option in attempt.some(*OF_A_SERVICE):
+        if given[option.name] not in (option.default, []):
+            raise LabError(
+                f"`{option.spelling}` is of a service, and no URL is given", f"./fairground capacity URL {option.spelling} …"
+            )
     places = Places.of(os.environ, given["servers"], given["results"])
     if given["hosts"] is not None and not placed.placed_roles(given):
         raise LabError("`--hosts` goes with `--place`: a capacity is one server's, on one machine", "add --place generator=HOST")
@@ -101,7 +109,7 @@ def capacity_(_: typer.Context, given: Given) -> None:
 
 def _of_service(given: Given) -> None:
     """Measure the capacity of a service that runs: a try whose rate is confirmed. LabError for what is of stacks alone."""
-    own = {"url", "slo", "threads", "results", "database", "quiet", "as_json"}
+    own = {"url", "slo", "threads", "results", "database", "quiet", "as_json", *OF_A_SERVICE}
     for option in OPTIONS:
         if option.name not in own and given[option.name] not in (option.default, None, [], ()):
             url = secret.redact(given["url"])

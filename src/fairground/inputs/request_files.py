@@ -1,4 +1,4 @@
-"""The file of `try --requests`: TOML as a contract's workloads have it, commands of curl, or an HTTP archive."""
+"""The file of `--requests`: TOML as a contract's workloads have it, commands of curl, an HTTP archive, or an OpenAPI document."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from fairground.inputs.calls import load_requests, unique_names
 from fairground.inputs.curl_commands import read_commands
 from fairground.inputs.data_tables import check_tables, require_names
 from fairground.inputs.http_archive import read_archive
+from fairground.inputs.openapi import read_document
 from fairground.inputs.requests import RequestPlaces
 from fairground.inputs.workload_files import SingleRequest, tables_of
-from fairground.model import Expectation, LoadRequest
+from fairground.model import Expectation, LabError, LoadRequest
 from fairground.model.contract import NO_CONTRACT, DataTable
 from fairground.model.request_mix import RequestMix
-from fairground.model.slot import slots_of
+from fairground.model.slot import literal_of, slots_of
 from fairground.model.source import STRICT, Source, location_text
 
 OF_A_CONTRACT = {"table": "right answers by SQL", "verified": "cases"}
 """Rules of bodies that need what only a contract has."""
+OF_OPENAPI = (".json", ".yaml", ".yml")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,9 +53,30 @@ def read_requests(path: Path, url: str) -> RequestMix:
     digest = hashlib.sha256(source.text.encode()).hexdigest()
     if path.suffix == ".toml":
         return _from_toml(source, RequestMix(path.name, digest, ()))
+    if path.suffix in OF_OPENAPI:
+        return _from_openapi(path, RequestMix(path.name, digest, ()))
     calls = read_archive(path.name, source.text) if path.suffix == ".har" else read_commands(path.name, source.text)
     asked, unsettled = load_requests(path.name, calls, url)
     return RequestMix(path.name, digest, asked, unsettled=unsettled)
+
+
+def _from_openapi(path: Path, empty: RequestMix) -> RequestMix:
+    """Each GET of a document, once, with its examples; the first answer says what status is good."""
+    document = read_document(path)
+    if not document.questions:
+        raise LabError(f"`{path}` has no GET", "write what the service is asked in TOML, or as commands of curl")
+    asked = tuple(
+        LoadRequest(
+            one.id,
+            "GET",
+            literal_of(document.base + one.example),
+            tuple((name, literal_of(text)) for name, text in one.headers.items()),
+            None,
+            Expectation(one.status),
+        )
+        for one in document.questions
+    )
+    return replace(empty, requests=asked, unsettled=frozenset(one.name for one in asked))
 
 
 def _from_toml(source: Source, empty: RequestMix) -> RequestMix:

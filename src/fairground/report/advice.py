@@ -60,8 +60,7 @@ def _from_outside(found: Visit, asked: TryAsked) -> Iterator[str]:
     elif any(one.id == TOO_FEW_CONNECTIONS.id for one in found.limited_by):
         yield f"More connections may give more. Both services are loaded with 200 of them by {against} --connections 200"
     yield f"Whether a change helps (an index, a larger pool, another process): start the changed one beside it, then {against}"
-    if asked.requests is None:  # `capacity` asks one request
-        yield "What it can take with an objective, confirmed: ./fairground capacity URL --slo 'p99<50ms'"
+    yield f"What it can take with an objective, confirmed: ./fairground capacity URL{same} --slo 'p99<50ms'"
 
 
 def _is_flat(found: Visit) -> bool:
