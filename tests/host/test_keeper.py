@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +19,7 @@ import pytest
 from builders.children import TREE, is_alive
 from builders.paths import ROOT
 from builders.waiting import PATIENCE_S, eventually
+from fairground.host import keeper
 
 LAB = """
 import json, os, sys, time
@@ -115,6 +118,21 @@ def test_nothing_survives_an_interrupted_lab(lab: Lab) -> None:
     """Ctrl-C: the lab leaves its `with` block, and nothing of it stays."""
     lab.process.send_signal(signal.SIGINT)
     assert_nothing_left(lab)
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_keeper_ends_in_silence(told: bool) -> None:
+    """Its lab may be gone before it read the last word, which resets the connection; or after it."""
+    lab, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    command = (sys.executable, "-I", "-S", keeper.__file__, str(theirs.fileno()))
+    with theirs:
+        process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stderr=subprocess.PIPE, start_new_session=True)
+    lab.send(json.dumps({"id": 1, "groups": []}).encode())
+    select.select([lab], [], [], PATIENCE_S)  # its answer is here
+    if told:
+        assert json.loads(lab.recv(1 << 16))["id"] == 1
+    lab.close()
+    assert process.communicate(timeout=PATIENCE_S) == (None, b"") and process.returncode == 0
 
 
 GUARDED = """

@@ -73,6 +73,16 @@ def test_limit_by_delayed_acknowledgements(p50_us: int | None, delayed: int | No
     assert limit({}, result(latency_ok=latency(p50_us)), host) == said
 
 
+@pytest.mark.parametrize(
+    ("p75_us", "said"), [(43_900, "delayed-ack"), (50_000, "delayed-ack"), (50_001, "db-lock"), (55_519, "db-lock")]
+)
+def test_scattered_answers_wait_for_no_acknowledgement(p75_us: int, said: str) -> None:
+    """Their median may be 41 ms by chance while sockets to the database have delayed acknowledgements: locks are named then."""
+    host = replace(HOST, tcp={"TcpExtDelayedACKs": 900})
+    slow = replace(latency(41_439), p75_us=p75_us)
+    assert limit({}, result(latency_ok=slow), host, replace(DATABASE, wait_events=LOCKED)) == said
+
+
 def test_delayed_acknowledgements_need_answers_and_counters() -> None:
     """Without latency, without the machine's counters or without an answer nothing is said of them."""
     host = replace(HOST, tcp={"TcpExtDelayedACKs": 900})

@@ -10,7 +10,7 @@ from builders.stored import new, trial
 from fairground import records
 from fairground.model import Verdict
 from fairground.serve import watch
-from fairground.serve.watch import SILENT_S, RunWatch
+from fairground.serve.watch import RunWatch
 
 
 def test_trials_are_seen_as_they_are_stored(tmp_path: Path) -> None:
@@ -42,39 +42,24 @@ def test_a_torn_line_waits_for_its_end(tmp_path: Path) -> None:
 
 
 def test_the_latest_run_is_the_one_written_last(tmp_path: Path) -> None:
-    """By the moment of its last trial; a folder without a plan is no run; silence for long, or a report, is an end."""
+    """By the moment of its last trial; a folder without a plan is no run."""
     assert watch.latest(tmp_path) is None
     first, second = new(tmp_path), new(tmp_path)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "entries.jsonl").touch()
     now = time.time() - 1
     os.utime(first / "entries.jsonl", (now, now))
-    os.utime(second / "entries.jsonl", (now - 2 * SILENT_S, now - 2 * SILENT_S))
+    os.utime(second / "entries.jsonl", (now - 60, now - 60))
     assert watch.latest(tmp_path) == first
-    assert RunWatch(first).goes_on and not RunWatch(second).goes_on
-    (first / "report.html").touch()
-    assert not RunWatch(first).goes_on
 
 
-def test_a_record_of_any_kind_is_noticed(tmp_path: Path) -> None:
-    """A run, or a comparison of another process: until it has its end or its page, or is silent for long. It may go on again."""
-    assert not watch.measuring(tmp_path)
+def test_a_record_goes_on_while_it_is_held(tmp_path: Path) -> None:
+    """Whatever the times of its files are. One that was written a moment ago, and was interrupted or copied, does not."""
     run = new(tmp_path)
-    assert watch.measuring(tmp_path)
-    (run / "report.html").touch()
-    assert not watch.measuring(tmp_path)
-    later = time.time() + 1
-    os.utime(run / "entries.jsonl", (later, later))
-    assert watch.measuring(tmp_path) and RunWatch(run).goes_on, "it was resumed, and has the report of its first part"
-    os.utime(run / "report.html", (later, later))
-    assert not watch.measuring(tmp_path)
-    (compared := tmp_path / "compared").mkdir()
-    for name in ("head.json", "entries.jsonl"):
-        (compared / name).touch()
-    assert watch.measuring(tmp_path)
-    before = time.time() - 2 * SILENT_S
-    os.utime(compared / "entries.jsonl", (before, before))
-    assert not watch.measuring(tmp_path)
-    (compared / "entries.jsonl").touch()
-    (compared / "end.json").touch()
-    assert not watch.measuring(tmp_path)
+    records.append_trial(run, trial(1))
+    assert not watch.measuring(tmp_path) and not RunWatch(run).goes_on
+    with records.hold_record(run):
+        (run / "report.html").touch()
+        os.utime(run / "entries.jsonl", (1, 1))
+        assert watch.measuring(tmp_path) and RunWatch(run).goes_on
+    assert not watch.measuring(tmp_path) and not RunWatch(run).goes_on

@@ -58,7 +58,10 @@ def serve(lab: socket.socket, wake_read: int, mine: set[int], groups: list[str],
             os.read(wake_read, 4096)
             report_exits(lab, mine)
         if lab.fileno() in readable:
-            packet, fds, _, _ = socket.recv_fds(lab, 1 << 18, 3)
+            try:
+                packet, fds, _, _ = socket.recv_fds(lab, 1 << 18, 3)
+            except ConnectionResetError:  # it was killed before it read what we told it
+                return
             if not packet:
                 return
             message = json.loads(packet)

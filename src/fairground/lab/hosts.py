@@ -81,7 +81,7 @@ def run(suite: Suite, there: Fleet, inputs: Inputs) -> Generator[Event]:
         stacks=alike.stack_infos(chosen, answers),
         workloads=texts(frozen, workloads),
     )
-    with resumable(folder):
+    with resumable(folder), records.hold_record(folder):
         yield from measure_shares(records.load_run(folder), there, _digests(chosen))
     yield from end(folder, inputs)
 
@@ -111,7 +111,7 @@ def resume(folder: Path, there: Fleet, inputs: Inputs, budget_s: float | None = 
         records.require_same(head, replace(head, versions={**head.versions, **versions}))
         assert answers[0].machine is not None
         alike.require_kind(f"run `{known.id}` was begun on another kind of machine", known.machine, answers[0].machine)
-        with resumable(folder):
+        with resumable(folder), records.hold_record(folder):
             yield from measure_shares(known, there, _digests(chosen))
     yield from end(folder, inputs)
 

@@ -56,7 +56,7 @@ def run_suite(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[E
         frozen = remembering.recall(frozen, testbed.machine, inputs.places.cache, inputs.prior, lambda it: sink(Said(it)))
         folder = create_folder(inputs.places.results, frozen, testbed, texts(frozen, workloads))
         testbed.bench.keeper.guard(folder)
-        with resumable(folder):
+        with resumable(folder), records.hold_record(folder):
             yield from _measure(frozen, folder, stacks, workloads, testbed)
     remembering.keep(folder, inputs.places.cache, lambda it: sink(Said(it)))
     yield from end(folder, inputs)
@@ -79,7 +79,7 @@ def resume_run(folder: Path, inputs: Inputs, budget_s: float | None = None, sink
             versions = {**head.versions, **testbed.versions}  # what is left may need less
             records.require_same(head, replace(head, versions=versions, stacks=testbed.stacks))
             testbed.bench.keeper.guard(folder)
-            with resumable(folder):
+            with resumable(folder), records.hold_record(folder):
                 yield from _measure(known.plan, folder, stacks, places.workloads(), testbed)
         remembering.keep(folder, inputs.places.cache, lambda it: sink(Said(it)))
     yield from end(folder, inputs)

@@ -1,9 +1,11 @@
 """Records: one folder for each measurement, written as it goes on and read again. A run is a record with files beside it.
 
-`journal` writes files that survive a crash, `shapes` says what each holds, `store` keeps one record, `runs` knows what a run has
-of its own, and `listing` finds records in a folder of results. `memory` keeps what runs scattered by, in the cache.
+`journal` writes files that survive a crash, `shapes` says what each holds, `store` keeps one record, and `runs` knows what a run
+has of its own. `listing` finds records in a folder of results, and `hold` says which are measured into. `memory` keeps what runs
+scattered by, in the cache.
 """
 
+from fairground.records.hold import hold_record, is_held
 from fairground.records.journal import scrub_folder
 from fairground.records.listing import Damaged, find, find_run, is_kind, list_all, list_records, of_kind, size
 from fairground.records.memory import add_run, foretell, load_memory
@@ -49,6 +51,8 @@ __all__ = [
     "find",
     "find_run",
     "foretell",
+    "hold_record",
+    "is_held",
     "is_kind",
     "json_schema",
     "kind_of",

@@ -7,7 +7,6 @@ import json
 import mimetypes
 import os
 import threading
-import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -60,8 +59,6 @@ class Lab:
         """The thread that starts processes, as long as the lab lives: they are interrupted when it ends."""
         self._word = places.results / WORD
         self._before = JobProcess.read(self._word)
-        self._over_unix_s = time.time() if self._word.exists() and self._before is None else 0.0
-        self._ran = self._before is not None
         self._trouble = ""
         self._watch: RunWatch | None = None
         self._picture = RunPicture()
@@ -77,7 +74,7 @@ class Lab:
                 raise LabError("a measurement goes on, and two would disturb each other", "stop it, or wait for its end")
             if self._pages is not None:
                 self._pages.wait()
-            self._job, self._ran = self._start(words), True
+            self._job = self._start(words)
             self._job.process.write(self._word)
 
     def stop(self) -> None:
@@ -102,24 +99,12 @@ class Lab:
         return self._starter.submit(LabJob, words, self.places.environ).result()
 
     def _measures(self) -> bool:
-        """True if something is measured: begun here, by an earlier server of these results, or by anybody else.
-
-        A record of what has ended is over, whatever the times of its files are.
-        """
-        return self._runs() or measuring(self.places.results, self._over_unix_s)
-
-    def _runs(self) -> bool:
-        """True if a process measures that was begun here, or by an earlier server. When it has ended, that moment is noted."""
-        runs = any(one is not None and one.running for one in (self._job, self._before))
-        if self._ran and not runs:
-            self._over_unix_s = time.time()
-        self._ran = runs
-        return runs
+        """True if something is measured: begun here, by an earlier server of these results, or by anybody else."""
+        return any(one is not None and one.running for one in (self._job, self._before)) or measuring(self.places.results)
 
     def state(self) -> dict[str, Any]:
         """All that the page shows: the measurement begun here, and the run that was written to last."""
         with self._looking:
-            self._runs()
             job = self._job.state() if self._job is not None else None
             folder = Path(job["folder"]) if job is not None and job["folder"] else None
             begins = job is not None and job["code"] is None and folder is None
@@ -166,7 +151,7 @@ class Lab:
                 return None, False
             if self._watch is None or self._watch.folder != folder:
                 self._watch = RunWatch(folder)
-            return self._watch.state(), self._watch.goes_on_since(self._over_unix_s)
+            return self._watch.state(), self._watch.goes_on
         except (OSError, ValueError, LabError):
             self._watch = None
             return None, False

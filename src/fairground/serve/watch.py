@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +9,6 @@ from fairground import records
 from fairground.model import LabError, Plan, Run, Trial
 from fairground.model.record import RecordKind
 from fairground.run import plan
-
-SILENT_S = 180.0
-"""A measurement of another process that wrote nothing for so long has ended or was killed."""
-AHEAD_S = 5.0
-"""A file that was written further ahead of the clock says nothing of what goes on now."""
-AFTER = {records.END, *(shape.page for shape in records.SHAPES.values())} - {records.HEAD}
-"""Files that are written once there are no more units of a record."""
 
 
 class RunWatch:
@@ -54,12 +46,8 @@ class RunWatch:
 
     @property
     def goes_on(self) -> bool:
-        """Its last trial was not long ago, and has no report yet."""
-        return self.goes_on_since(0.0)
-
-    def goes_on_since(self, since_unix_s: float) -> bool:
-        """True as `goes_on`, but for what was written last before `since_unix_s`: that is over."""
-        return _is_written(self.folder / records.ENTRIES, since_unix_s)
+        """True if it is measured into now."""
+        return records.is_held(self.folder)
 
     def _read(self) -> None:
         """Take in the lines that are new; a line without its end is left for the next look."""
@@ -71,9 +59,9 @@ class RunWatch:
         self.entries += [records.trial_of(line) for line in whole.splitlines()]
 
 
-def measuring(results: Path, since_unix_s: float = 0.0) -> bool:
-    """True if a record of any kind is being written. What was written last before `since_unix_s` is known to be over."""
-    return any(_is_written(path, since_unix_s) for path in _entries(results))
+def measuring(results: Path) -> bool:
+    """True if a record of any kind is measured into, by whomever."""
+    return any(records.is_held(path.parent) for path in _entries(results))
 
 
 def _entries(results: Path) -> list[Path]:
@@ -82,17 +70,6 @@ def _entries(results: Path) -> list[Path]:
         return [path for path in results.glob(f"*/{records.ENTRIES}") if not path.parent.is_symlink()]
     except OSError:
         return []
-
-
-def _is_written(entries: Path, since_unix_s: float = 0.0) -> bool:
-    """True if a record's last unit is recent, and newer than its end and its page.
-
-    A record that goes on has an old end and page.
-    """
-    last_s = _written_s(entries)
-    over_s = (_written_s(entries.parent / name) for name in AFTER)
-    recent = -AHEAD_S <= time.time() - last_s <= SILENT_S and last_s > since_unix_s
-    return recent and all(one_s < last_s for one_s in over_s)
 
 
 def _written_s(path: Path) -> float:

@@ -1,0 +1,57 @@
+"""Tell whether a record is measured into: by a lock on its folder, which ends with the process that holds it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fairground.model import GoneError, LabError
+
+TRIES, PAUSE_S = 20, 0.01
+"""Who looks holds a lock for a moment, too."""
+
+
+@contextmanager
+def hold_record(folder: Path) -> Iterator[None]:
+    """Hold a record while it is measured into. LabError where another process does, for two would mix their entries."""
+    try:
+        place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise GoneError(folder) from error
+    try:
+        for _ in range(TRIES):
+            if _locked(place, fcntl.LOCK_EX):
+                break
+            time.sleep(PAUSE_S)
+        else:
+            raise LabError(f"`{folder}` is measured into by another process", "wait for its end, or interrupt it")
+        yield
+    finally:
+        os.close(place)
+
+
+def is_held(folder: Path) -> bool:
+    """True if somebody measures into a record now. What is copied, interrupted or killed is held by nobody."""
+    try:
+        place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        return not _locked(place, fcntl.LOCK_SH)
+    finally:
+        os.close(place)
+
+
+def _locked(place: int, how: int) -> bool:
+    """True if the lock is had, or there are none on this file system: then nobody is kept from measuring."""
+    try:
+        fcntl.flock(place, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass
+    return True

@@ -1,0 +1,67 @@
+"""Who measures into a record: one process at a time, for as long as it lives."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from builders.stored import new
+from fairground import records
+from fairground.model import GoneError, LabError
+from fairground.records import hold
+
+HOLDS = """
+import sys, time
+from pathlib import Path
+from fairground import records
+with records.hold_record(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.live
+def test_a_record_is_held_until_its_process_was_killed(tmp_path: Path) -> None:
+    """By nobody after that; its copy never was."""
+    folder = new(tmp_path)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    other = subprocess.Popen((sys.executable, "-c", HOLDS, str(folder)), stdout=subprocess.PIPE, text=True, env=environment)
+    assert other.stdout is not None and other.stdout.readline() == "held\n"
+    shutil.copytree(folder, tmp_path / "copy")
+    assert records.is_held(folder) and not records.is_held(tmp_path / "copy")
+    with pytest.raises(LabError, match="another process"), records.hold_record(folder):
+        pass
+    other.send_signal(signal.SIGKILL)
+    other.wait(20)
+    other.stdout.close()
+    assert not records.is_held(folder)
+    with records.hold_record(folder):
+        assert records.is_held(folder)
+
+
+def test_who_looks_keeps_nobody_from_measuring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look holds it for a moment, and is waited for."""
+    folder, looks = new(tmp_path), [0]
+    place = os.open(folder, os.O_RDONLY)
+    assert hold._locked(place, hold.fcntl.LOCK_SH)
+
+    def pause(_seconds: float) -> None:
+        looks[0] += 1
+        os.close(place)
+
+    monkeypatch.setattr(hold.time, "sleep", pause)
+    with records.hold_record(folder):
+        assert looks == [1]
+
+
+def test_a_folder_that_is_gone_is_told(tmp_path: Path) -> None:
+    """One that was removed meanwhile; nobody measures into it."""
+    assert not records.is_held(tmp_path / "gone")
+    with pytest.raises(GoneError), records.hold_record(tmp_path / "gone"):
+        pass
