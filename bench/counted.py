@@ -23,8 +23,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from scipy import stats
-
 import frame
 from fairground.inputs import numbers
 from fairground.report import splice
@@ -206,7 +204,9 @@ def order(workload: str, found: Sequence[Row], cpu: Mapping[tuple[str, str], flo
     both = [(row["instructions"], cpu[row["stack"], workload]) for row in found if (row["stack"], workload) in cpu]
     if len(both) < FEWEST:
         return "There is no CPU to hold against it."
-    agreement = stats.spearmanr([one for one, _ in both], [other for _, other in both]).statistic
+    from scipy.stats import spearmanr  # seconds to load, and the tests of the tables need none of it
+
+    agreement = spearmanr([one for one, _ in both], [other for _, other in both]).statistic
     return f"The rank correlation with CPU is {agreement:.2f}, over {len(both)} stacks."
 
 

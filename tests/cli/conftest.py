@@ -15,7 +15,7 @@ from cli.command import MANIFEST, PLAIN, ROOT, Done, Run
 
 FORKING = """
 import gc, json, os, sys
-import distributed, numpy, scipy.special
+import distributed, numpy, scipy.stats
 from fairground.cli import main, verbs
 from fairground.lab.places import Places
 from fairground.report.run import page
@@ -25,6 +25,7 @@ for name, verb in verbs.VERBS.items():
 for name in page.environment().list_templates(("html", "css")):
     page.environment().get_template(name)
 gc.freeze()
+gc.disable()
 for line in sys.stdin:
     order = json.loads(line)
     child = os.fork()

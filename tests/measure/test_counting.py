@@ -148,13 +148,15 @@ def test_the_pace_says_how_much_work_is_fixed() -> None:
 
 
 def test_a_warm_up_ends_when_counts_settle_or_its_time_is_up() -> None:
-    """Windows of half a second, the first of a few requests. What has not settled is counted all the same."""
+    """Windows as the counted ones, the first of a few requests. What has not settled is counted all the same."""
     schedule = WorkedOff("a", replace(LOAD, warmup_max_s=30.0), 640, 0.005)
     first = schedule.next([], ())
     assert first is not None and (first.requests, first.warm_up) == (PILOT * LOAD.connections, True)
     falling = [window(1000, 1.0, 2000 - 50 * place) for place in range(12)]
     unknown = replace(schedule, requests=None).next(falling, ())
-    assert unknown is not None and unknown.requests == 500
+    assert unknown is not None and unknown.requests == 100
+    fast = replace(schedule, requests=None).next([window(8_000, 1.0)], ())
+    assert fast is not None and fast.requests == 375  # as a counted one at this pace
     more = schedule.next(falling, ())
     assert more is not None and (more.requests, more.warm_up) == (100, True) and not schedule.has_settled(falling)
     late = schedule.next([*falling, window(1000, 50.0, 10**7)], ())

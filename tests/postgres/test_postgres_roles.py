@@ -93,6 +93,21 @@ def test_what_a_role_has_set_for_itself_ends_with_the_reset(database: Database) 
 
 
 @pytest.mark.live
+def test_a_login_with_few_rounds_is_a_login(arms: Arms) -> None:
+    """A counted server logs in by a hash of one round: its password opens, and another one does not. The next reset ends it."""
+    arm, _ = arms
+    stored = "SELECT split_part(split_part(rolpassword, '$', 2), ':', 1) FROM pg_authid WHERE rolname = %s"
+    for rounds, known in ((1, "1"), (None, "4096")):
+        arm.login_rounds = rounds
+        arm.make_empty()
+        with arm.connect() as connection:
+            assert connection.execute(stored, [arm.app.user]).fetchone() == (known,)
+        client(arm).close()
+        with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+            client(arm, password="another")
+
+
+@pytest.mark.live
 def test_connections_beyond_the_limit_are_refused_and_counted(arms: Arms) -> None:
     """The database refuses the connection that is one too many; it is counted once, for its own arm, and not after a reset."""
     one, two = arms

@@ -25,6 +25,8 @@ EVERY_RULE = {
 }
 COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}, "resultTypes": ["violations"]}
 """The rules that colours decide: the rest of a page is the same in the dark."""
+WITHIN_OTHERS = frozenset({"evidence", "in the site"})
+"""Kinds by night: the evidence of controls has all that is on the first, and the second is a run's page with the way home of others."""
 MOST_STOPS = 40
 
 
@@ -47,7 +49,9 @@ def violations(browser: Browser, rules: dict[str, Any] = EVERY_RULE) -> list[str
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("kind", kinds.NAMES)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.nightly if kind in WITHIN_OTHERS else ()) for kind in kinds.NAMES]
+)
 def test_no_violation(browser: Browser, written: dict[str, Path], kind: str, dark: bool) -> None:
     """With everything unfolded."""
     browser.open(written[kind].as_uri(), dark=dark)

@@ -118,7 +118,7 @@ def hold_sentence(sentence: str, shown: tuple[Board, ...]) -> None:
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_a_page_tells_two_stacks_apart_everywhere_or_nowhere(seed: int) -> None:
     """Of any layout, in goodput and in CPU."""
     run = random_run(seed)

@@ -110,7 +110,7 @@ def test_nothing_and_one_value() -> None:
 
 def test_residuals_give_back_the_spread() -> None:
     """The variance that stacks share is that of the errors, though rounds and stacks were fitted to them."""
-    found = [Fit(complete(2, 0.05, seed)).spreads for seed in range(300)]
+    found = [Fit(complete(2, 0.05, seed)).spreads for seed in range(200)]
     assert {round(one.shared.freedom, 6) for one in found} == {4.0}
     assert numpy.mean([one.shared.value for one in found]) == pytest.approx(0.05**2, rel=0.15)
     own = [stack for one in found for stack in one.stacks.values()]
@@ -169,20 +169,20 @@ def test_intervals_hold_the_truth_as_often_as_they_say(
     stacks: int, blocks: int, room: int, unlike: float, stacks_unlike: float
 ) -> None:
     """Nominal 95 %: 91 at the least over all pairs, with spreads that are alike and with ones that are not."""
-    made = (layouts(seed, stacks, blocks, room, unlike, stacks_unlike=stacks_unlike) for seed in range(24))
+    made = (layouts(seed, stacks, blocks, room, unlike, stacks_unlike=stacks_unlike) for seed in range(16))
     found = [true for fits in made for _, true in held(fits)]
     assert 0.91 <= sum(found) / len(found) <= 0.98
 
 
 def test_a_noisy_workload_is_covered() -> None:
     """One workload 17 times as noisy as the rest: its intervals hold the truth, and so do those of the rest."""
-    found = [pair for seed in range(30) for pair in held(layouts(seed, 5, 2, 5, 0.0, noisy=17))]
+    found = [pair for seed in range(20) for pair in held(layouts(seed, 5, 2, 5, 0.0, noisy=17))]
     for first in (True, False):
         some = [true for place, true in found if (place == 0) is first]
         assert 0.90 <= sum(some) / len(some) <= 0.985
 
 
-@pytest.mark.parametrize("runs", [50, pytest.param(250, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("runs", [30, pytest.param(250, marks=pytest.mark.nightly)])
 def test_a_stack_of_two_modes_keeps_its_own_spread(runs: int) -> None:
     """One stack is six times as noisy as its workload: with two blocks its intervals hold the truth less often, and mostly."""
     true = []
@@ -208,7 +208,7 @@ def test_a_stack_of_two_modes_keeps_its_own_spread(runs: int) -> None:
 def test_a_stack_that_is_noisy_everywhere_widens_others_by_little() -> None:
     """One of eight stacks is twenty times as noisy on all six workloads: the others' intervals are nearly what they are without it."""
     with_it, without, its_own = list[float](), list[float](), list[float]()
-    for seed in range(20):
+    for seed in range(10):
         draw, points = numpy.random.default_rng(seed), list[list[FitPoint[int]]]()
         for _ in range(6):
             paces = draw.normal(0, 0.3, 4).tolist()
@@ -259,7 +259,7 @@ def test_a_value_counts_by_its_noise() -> None:
 def test_equal_stacks_are_seldom_called() -> None:
     """Held to their number (Bonferroni), the pairs of one workload of equal stacks are called in about one run of twenty."""
     called, fields = 0, 0
-    for seed in range(60):
+    for seed in range(40):
         for fit in fitting.together(layouts(seed, 6, 2, 6, 0.3)):
             found = [fit.against(one, other) for one, other in itertools.combinations(fit.names, 2)]
             values = [one.p for one in found if one is not None]

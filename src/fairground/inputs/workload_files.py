@@ -19,7 +19,7 @@ from fairground.inputs.variants import NAME
 from fairground.model import Audit, Edge, Expectation, LabError, LedgerEntry, LoadRequest, Needs, Workload
 from fairground.model.contract import Contract, DataTable
 from fairground.model.slot import sources_of
-from fairground.model.source import STRICT, Location, Source, location_text, names_hint, nearest
+from fairground.model.source import STRICT, Location, Source, location_text, names_hint, nearest, table_of
 
 WITHOUT_BODY = (204, 304)
 MOST_PIPELINED = 1000
@@ -147,7 +147,7 @@ def read_workload(path: Path, contract: Contract) -> Workload:
 def _is_mix(source: Source) -> bool:
     """True if the file has a list of requests. What is no TOML has none: reading it says so."""
     try:
-        return isinstance(tomllib.loads(source.text).get("request"), list)
+        return isinstance(table_of(source.text).get("request"), list)
     except tomllib.TOMLDecodeError:
         return False
 

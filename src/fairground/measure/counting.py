@@ -21,8 +21,11 @@ ENOUGH, LEAST, MOST = 3_200, 320, 200_000
 """Requests of a start that hold some collections of garbage, the fewest, and the most."""
 WINDOWS = 32
 """Counted windows of a start: several for each collection of garbage, which the taper over them then leaves whole."""
-WARM_UP_S, LEAST_WARMING = 0.5, 100
-"""About so long is a window of the warm-up where nobody knows yet how many requests a counted one has, and the fewest of it."""
+LEAST_WARMING = 100
+"""The fewest requests of a window of the warm-up; as a rule it has as many as a counted one.
+
+Longer ones would never agree: with a collection of garbage in each other one, their medians are those of two kinds.
+"""
 BUSY_PER_S, PATIENCE = 100e6, 5
 """A translated server with a core of its own carries out at least the first in a second.
 
@@ -60,10 +63,8 @@ class WorkedOff:
         return Counted(self.arm, self.load, max(1, self.requests_after(warm) // WINDOWS))
 
     def _warming(self, warm: Sequence[ArmWindow]) -> int:
-        """The requests of the next window of the warm-up: as many as in a counted one, where that is known."""
-        if not warm:
-            return PILOT * self.load.connections
-        return max(LEAST_WARMING, round(WARM_UP_S * _pace(warm[-1])) if self.requests is None else self.requests // WINDOWS)
+        """The requests of the next window of the warm-up: as many as a counted one would have at this pace."""
+        return max(LEAST_WARMING, self.requests_after(warm) // WINDOWS) if warm else PILOT * self.load.connections
 
     def requests_after(self, warm: Sequence[ArmWindow]) -> int:
         """The requests of the counted windows together, after the warm-up."""

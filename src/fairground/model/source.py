@@ -11,7 +11,7 @@ import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from functools import cache
+from functools import cache, lru_cache
 from types import UnionType
 from typing import TYPE_CHECKING, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
@@ -68,7 +68,7 @@ class Source:
         from pydantic import ValidationError
 
         try:
-            data = tomllib.loads(self.text)
+            data = table_of(self.text)
         except tomllib.TOMLDecodeError as error:
             raise LabError(f"`{self.shown}` is not TOML: {_lowered(str(error))}", "fix the syntax at that place") from error
         try:
@@ -152,6 +152,12 @@ def _written(data: Any, details: ErrorDetails) -> Location:
             continue
         place.append(part)
     return tuple(place)
+
+
+@lru_cache(maxsize=1_000)
+def table_of(text: str) -> Mapping[str, Any]:
+    """The table that a TOML text holds, for nobody to change: one verb reads most files more than once."""
+    return tomllib.loads(text)
 
 
 @cache

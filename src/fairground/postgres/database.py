@@ -102,6 +102,8 @@ class Database:
         self.admin, self.owner, self.shared, self.name = admin, owner, shared, of_arm(number)
         self.settled: Sequence[str] = ()
         """The settings that the arm's role gets in its database, since the server's own are others."""
+        self.login_rounds: int | None = None
+        """The rounds of the hash that each login of the arm's role carries out; None: the server's own number, which is 4,096."""
         self.remarks = remarks
         """What is to be said before anything is measured on this server: what stays unknown, for want of a right."""
         self.keeper: Keeper | None = None
@@ -297,7 +299,7 @@ class Database:
         drop_database(connection, self.name, self.owner is not None)
         self._create(connection, self.name, source)
         if not self.shared:
-            role.make(connection, self.app.user, self.app.password)
+            role.make(connection, self.app.user, self.app.password, self.login_rounds)
             role.admit(connection, self.app.user, self.name)
         session.settle(connection, self.app.user, self.name, self.settled)
 

@@ -7,7 +7,10 @@ connections than its arm has.
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import hmac
+import secrets
 from typing import Any
 
 import psycopg
@@ -22,6 +25,15 @@ def password(secret: str, name: str) -> str:
     return hashlib.sha256(f"{secret} {name}".encode()).hexdigest()[:32]
 
 
+def verifier(word: str, rounds: int) -> str:
+    """Return what PostgreSQL keeps of a password whose hash has so many rounds (RFC 5802, sections 2.2 and 3)."""
+    salt = secrets.token_bytes(16)
+    salted = hashlib.pbkdf2_hmac("sha256", word.encode(), salt, rounds)
+    client, server = (hmac.digest(salted, name, "sha256") for name in (b"Client Key", b"Server Key"))
+    kept = [base64.b64encode(one).decode() for one in (salt, hashlib.sha256(client).digest(), server)]
+    return f"SCRAM-SHA-256${rounds}:{kept[0]}${kept[1]}:{kept[2]}"
+
+
 def make_rights(connection: psycopg.Connection[Any]) -> None:
     """Make the role that holds the rights, unless it is there."""
     if not _comment(connection, RIGHTS):
@@ -29,9 +41,13 @@ def make_rights(connection: psycopg.Connection[Any]) -> None:
         connection.execute(sql.SQL("COMMENT ON ROLE {} IS {}").format(sql.Identifier(RIGHTS), sql.Literal(MARK)))
 
 
-def make(connection: psycopg.Connection[Any], name: str, word: str) -> None:
-    """Make an arm's role with the password `word`. An earlier one of its name is dropped, with what it has set for itself."""
+def make(connection: psycopg.Connection[Any], name: str, word: str, rounds: int | None = None) -> None:
+    """Make an arm's role with the password `word`. An earlier one of its name is dropped, with what it has set for itself.
+
+    `rounds`: those of the password's hash, which each login carries out; None: as many as the server gives it.
+    """
     drop(connection, name)
+    word = word if rounds is None else verifier(word, rounds)
     form = "CREATE ROLE {} LOGIN PASSWORD {} IN ROLE {}"
     connection.execute(sql.SQL(form).format(sql.Identifier(name), sql.Literal(word), sql.Identifier(RIGHTS)))
     connection.execute(sql.SQL("COMMENT ON ROLE {} IS {}").format(sql.Identifier(name), sql.Literal(MARK)))
