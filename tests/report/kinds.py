@@ -6,10 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+from markupsafe import Markup
+
 from fairground.model.record import RecordKind
 from fairground.report import capacity, comparison, replication, visit
 from fairground.report.comparison import Sides
-from fairground.report.run import page
+from fairground.report.run import live, page
 from fairground.report.site import history, site
 from fairground.report.site.site import RecordLine
 from fairground.report.trial import trial_page
@@ -93,32 +95,11 @@ def _rejected() -> int:
 def _live() -> str:
     """The lab's own page while a run goes on."""
     script, digest = page.script_of("live.js")
-    cells = [
-        {
-            "stack": stack,
-            "workload": workload,
-            "id": f"{stack} {workload}",
-            "trials": [{"verdict": verdict, "rate_per_s": 1234.5, "diagnosis": "app-cpu"}, None],
-        }
-        for stack, verdict in (
-            ("alder:inline", "valid"),
-            ("birch:pool", "warned"),
-            ("cedar:plain", "void"),
-            ("elm:async", "rejected"),
-        )
-        for workload in ("ping", "tx")
-    ]
-    run = {
-        "run": "2026-09-30-1412-demo",
-        "title": "Demo",
-        "started_unix_s": 0,
-        "done": 8,
-        "slots": 16,
-        "left_s": 61,
-        "cells": cells,
-    }
+    so_far = fixture.two_blocks()
+    run = {"run": so_far.id, "title": "Demo", "started_unix_s": 0, "done": 8, "slots": 16, "left_s": 61}
     job = {"command": "./fairground run suites/demo.toml", "said": ["plan  16 trials", "a line"], "code": None, "now": None}
-    first = {"run": run, "job": job, "here": True, "goes_on": False, "drawing": False}
+    first = {"run": run, "job": job, "here": True, "goes_on": False, "drawing": False, "drawn": "8", "page": ""}
+    drawn = Markup(live.so_far(so_far))
     known = SimpleNamespace(suites=("demo", "tour"), workloads=("ping", "tx"))
     stacks = [SimpleNamespace(id="alder:inline", state="ready"), SimpleNamespace(id="birch:pool", state="not built")]
-    return page.render("live.html", script=script, script_hash=digest, stacks=stacks, known=known, first=first)
+    return page.render("live.html", script=script, script_hash=digest, stacks=stacks, known=known, first=first, drawn=drawn)

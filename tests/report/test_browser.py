@@ -14,7 +14,7 @@ from fairground.report.run import evidence, page
 from fairground.report.site import history, site
 from fairground.report.site.site import RecordLine
 from fairground.report.trial import trial_page
-from report import fixture
+from report import fixture, kinds
 from report.browser import Browser, chromium
 
 pytestmark = [
@@ -109,6 +109,17 @@ def test_phone_never_scrolls_sideways(browser: Browser, address: str, name: str)
     if name == evidence.PAGE:
         assert browser.evaluate("getComputedStyle(document.querySelector('.px880')).display") == "none"
         assert browser.evaluate("getComputedStyle(document.querySelector('figure .px360')).display") == "block"
+
+
+def test_the_lab_s_own_page_fits_a_phone(browser: Browser, tmp_path: Path) -> None:
+    """At 360 px only the grid scrolls, and without a script the grid and the bars of the moment are there."""
+    there = kinds.written(tmp_path)["live"].as_uri()
+    for scripts in (True, False):
+        browser.open(there, width_px=360, height_px=740, scripts=scripts)
+        assert browser.evaluate("document.documentElement.scrollWidth") == 360
+        assert browser.evaluate("document.querySelector('#picture figure.rates i.fill').getBoundingClientRect().width") > 5
+        assert browser.evaluate("document.querySelector('#picture #grid td.number').offsetHeight") > 20
+    assert "load it again" in browser.evaluate("document.body.innerText")
 
 
 def test_phone_reads_differences_and_controls(browser: Browser, compared: str) -> None:

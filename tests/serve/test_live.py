@@ -125,14 +125,15 @@ def test_a_measurement_by_clicks(served: Served) -> None:
         second = served.ask("POST", "/begin", json.dumps({"verb": "suite", "suites": "demo"}))
         assert second[0] == 422 and "two would disturb" in second[1]
         assert eventually(lambda: any((one.parent / "report.html").exists() for one in _begun(served) - before), 120)
-        assert eventually(lambda: browser.evaluate("document.querySelectorAll('#cells i:not(.left)').length") == 1, 30)
+        assert eventually(lambda: browser.evaluate("document.querySelectorAll('#picture #grid td.number').length") == 1, 30)
         title = "document.getElementById('title').textContent"
         assert eventually(lambda: browser.evaluate(title).startswith("It ended"), 60)
         (folder,) = (path.parent for path in _begun(served) - before)
         assert browser.evaluate(title) == "It ended well."
-        shown = browser.evaluate("document.querySelector('#cells tbody td').textContent").strip("✓!○ ").replace(",", "")
-        assert shown.isdigit()
+        assert browser.evaluate("document.querySelectorAll('#picture figure.rates li').length") == 1
         assert eventually(lambda: served.ask("GET", f"/site/{folder.name}/report.html")[0] == 200, 60)
+        assert eventually(lambda: browser.evaluate("document.getElementById('open').offsetParent !== null"), 30)
+        assert browser.evaluate("document.getElementById('open').href").endswith(f"/site/{folder.name}/report.html")
 
         def is_listed() -> bool:
             browser.open(f"http://127.0.0.1:{served.port}/site/index.html")

@@ -1,12 +1,10 @@
-"""A run that goes on, as its folder tells: cells fill, void trials are not done, a torn line waits for its end."""
+"""A run that goes on, as its folder tells: trials come, void ones are not done, a torn line waits for its end."""
 
 from __future__ import annotations
 
 import os
 import time
 from pathlib import Path
-
-import pytest
 
 from builders.stored import new, trial
 from fairground import records
@@ -15,23 +13,19 @@ from fairground.serve import watch
 from fairground.serve.watch import RunWatch
 
 
-def test_cells_fill_as_trials_are_stored(tmp_path: Path) -> None:
-    """What is stored between two looks is seen by the second; a void trial has no rate and is not done."""
+def test_trials_are_seen_as_they_are_stored(tmp_path: Path) -> None:
+    """What is stored between two looks is seen by the second; a void trial is not done, and all of them are of the run."""
     folder = new(tmp_path)
     seen = RunWatch(folder)
     state = seen.state()
     assert (state["done"], state["slots"]) == (0, 2)
-    assert [cell["trials"] for cell in state["cells"]] == [[None, None]]
-    stored = trial(1)
-    records.append_trial(folder, stored)
+    records.append_trial(folder, trial(1))
     records.append_trial(folder, trial(2, Verdict.VOID))
     state = seen.state()
-    first, second = state["cells"][0]["trials"]
     assert state["done"] == 1
-    assert first["rate_per_s"] == pytest.approx(stored.goodput_per_s) and first["verdict"] == "valid"
-    assert second["verdict"] == "void" and second["rate_per_s"] is None
     records.append_trial(folder, trial(2, Verdict.VALID, attempt=2))
     assert seen.state()["done"] == 2 and seen.state()["left_s"] == 0
+    assert seen.run() == records.load_run(folder)
 
 
 def test_a_torn_line_waits_for_its_end(tmp_path: Path) -> None:

@@ -146,6 +146,12 @@ def run_of(record: Record[Plan, Trial]) -> Run:
     )
 
 
+def run_so_far(folder: Path, head: Head[Plan], entries: Iterable[Trial]) -> Run:
+    """The run of a folder whose head and entries were read already, as when it is watched while it grows."""
+    beside = {name: shapes.read(folder, RecordKind.RUN, name) for name in shapes.SHAPES[RecordKind.RUN].beside}
+    return run_of(Record(folder, head, tuple(entries), shapes.read(folder, RecordKind.RUN, END), beside))
+
+
 def trial_of(line: bytes) -> Trial:
     """A trial from its line of `entries.jsonl`."""
     found: Trial = shapes.adapter(RecordKind.RUN, ENTRIES).validate_json(line)

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -19,6 +20,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from fairground import records
 from fairground.lab import lists
 from fairground.lab.places import Places
 from fairground.model import LabError, foreign
@@ -27,12 +29,15 @@ from fairground.report.run import page
 from fairground.serve import asked
 from fairground.serve.guard import Guard
 from fairground.serve.job import JobProcess, LabJob
+from fairground.serve.picture import RunPicture
 from fairground.serve.watch import RunWatch, latest, measuring
 
 LOOK_S = 0.5
 """Seconds between two looks at what is new for a browser that watches."""
 WORD = ".serve.json"
 """The file in a folder of results that names the process which a server of pages has begun there."""
+LOADED = ("warmup", "window")
+"""Phases of a trial in which its server is loaded."""
 MOST_BYTES = 65_536
 """No request of the lab's own page is longer."""
 
@@ -56,6 +61,7 @@ class Lab:
         self._before = JobProcess.read(self._word)
         self._trouble = ""
         self._watch: RunWatch | None = None
+        self._picture = RunPicture()
         self.measures = True
         """True if something is measured, as of half a second ago."""
         self._drawer = threading.Thread(target=self._draw_when_quiet, daemon=True)
@@ -100,12 +106,42 @@ class Lab:
         """All that the page shows: the measurement begun here, and the run that was written to last."""
         with self._looking:
             job = self._job.state() if self._job is not None else None
-            run, goes_on = self._run(Path(job["folder"]) if job is not None and job["folder"] else None)
+            folder = Path(job["folder"]) if job is not None and job["folder"] else None
+            begins = job is not None and job["code"] is None and folder is None
+            run, goes_on = (None, False) if begins else self._run(folder)
             here = (job is not None and job["code"] is None) or (self._before is not None and self._before.running)
-            trouble = self._trouble
+            measures = here or goes_on
+            seen = folder or (self._watch.folder if run is not None and self._watch is not None else None)
             return {
-                "job": job, "run": run, "here": here, "goes_on": here or goes_on, "drawing": self._is_drawing, "trouble": trouble,
-            }  # fmt: skip
+                "job": job,
+                "run": run,
+                "here": here,
+                "goes_on": measures,
+                "drawing": self._is_drawing,
+                "trouble": self._trouble,
+                "drawn": self._follow(measures, job) if run is not None else "",
+                "page": "" if measures or seen is None else self._page_of(seen),
+            }
+
+    def _page_of(self, folder: Path) -> str:
+        """The address of a record's page in the site; empty where it is not written."""
+        pages = (shape.page for shape in records.SHAPES.values())
+        return next((f"/site/{folder.name}/{name}" for name in pages if (self.site / folder.name / name).is_file()), "")
+
+    def picture(self) -> str:
+        """The grid and the bars that were drawn last, as a part of a page."""
+        with self._looking:
+            return self._picture.text
+
+    def _follow(self, measures: bool, job: Mapping[str, Any] | None) -> str:
+        """Draw the run that is watched where this is the moment. What is drawn, in a word that is another with each picture."""
+        assert self._watch is not None, "it was looked at just now"
+        try:
+            now = job["now"] if job is not None else None
+            self._picture.follow(self._watch, measures, now is not None and now.get("phase") in LOADED)
+        except (OSError, ValueError, LabError):  # its folder was removed, or holds something else now
+            self._watch = None
+        return self._picture.version
 
     def _run(self, folder: Path | None) -> tuple[dict[str, Any] | None, bool]:
         """A run's state and whether it goes on; without a `folder` the last one's. Nothing of one that is damaged or removed."""
@@ -188,7 +224,13 @@ def application(places: Places, site: Path, token: str, hosts: Sequence[str]) ->
 
     async def home(_request: Request) -> Response:
         first = await asyncio.to_thread(lab.state)
-        return HTMLResponse(page.render("live.html", script=script, script_hash=digest, stacks=stacks, known=known, first=first))
+        drawn = Markup(await asyncio.to_thread(lab.picture))
+        return HTMLResponse(
+            page.render("live.html", script=script, script_hash=digest, stacks=stacks, known=known, first=first, drawn=drawn)
+        )
+
+    async def picture(_request: Request) -> Response:
+        return HTMLResponse(await asyncio.to_thread(lab.picture))
 
     async def begin(request: Request) -> Response:
         return await _asked(request, lambda document: lab.begin(asked.words(document, known, places)))
@@ -209,6 +251,7 @@ def application(places: Places, site: Path, token: str, hosts: Sequence[str]) ->
         Route("/begin", begin, methods=["POST"]),
         Route("/stop", stop, methods=["POST"]),
         Route("/events", events),
+        Route("/picture", picture),
         Mount("/site", SitePages(directory=site)),
     ]
     scripts = [page.script_of(*names)[1] for names in (page.SCRIPTS, page.FRAMED_SCRIPTS, ("site.js",), ("live.js",))]

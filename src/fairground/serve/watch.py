@@ -6,37 +6,43 @@ from pathlib import Path
 from typing import Any
 
 from fairground import records
-from fairground.model import LabError, Plan, Trial, Verdict
+from fairground.model import LabError, Plan, Run, Trial
 from fairground.model.record import RecordKind
 from fairground.run import plan
 
 
 class RunWatch:
-    """One run's folder. `state` tells its cells and what is left of it. For one caller at a time."""
+    """One run's folder. `state` tells how far it is. `entries` are the trials that were read so far. For one caller at a time."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        head = records.read_head(folder)
-        self._plan: Plan = head.asked
-        self._started_unix_s = head.started_unix_s
+        self._head = records.read_head(folder)
+        self._plan: Plan = self._head.asked
         self._at = 0
-        self._trials: dict[int, Trial] = {}
-        self._spent_s: list[float] = []
+        self.entries: list[Trial] = []
 
     def state(self) -> dict[str, Any]:
-        """Title, cells in the plan's order with the rates of their trials, and the seconds left."""
+        """Title, how many trials are done, and the seconds left."""
         self._read()
-        done = records.done_of(self._trials.values())
-        mean = sum(self._spent_s) / len(self._spent_s) if self._spent_s else None
+        done = records.done_of(self.entries)
+        mean = sum(one.duration_s for one in self.entries) / len(self.entries) if self.entries else None
         return {
             "run": self.folder.name,
             "title": self._plan.title,
-            "started_unix_s": self._started_unix_s,
+            "started_unix_s": self._head.started_unix_s,
             "done": len(done),
             "slots": len(self._plan.slots),
             "left_s": plan.remaining_s(self._plan, done, mean),
-            "cells": list(self._cells().values()),
         }
+
+    def run(self) -> Run:
+        """The run as far as it was read."""
+        return records.run_so_far(self.folder, self._head, self.entries)
+
+    @property
+    def written_s(self) -> float:
+        """The time when its last trial was written, in seconds since 1970."""
+        return _written_s(self.folder / records.ENTRIES)
 
     @property
     def goes_on(self) -> bool:
@@ -50,27 +56,7 @@ class RunWatch:
             text = file.read()
         whole = text[: text.rfind(b"\n") + 1]
         self._at += len(whole)
-        for line in whole.splitlines():
-            trial = records.trial_of(line)
-            before = self._trials.get(trial.number)
-            if trial.verdict is not Verdict.VOID or before is None or before.verdict is Verdict.VOID:
-                self._trials[trial.number] = trial
-            self._spent_s.append(trial.duration_s)
-
-    def _cells(self) -> dict[str, dict[str, Any]]:
-        found: dict[str, dict[str, Any]] = {}
-        for slot in self._plan.slots:
-            if slot.control is not None:
-                continue
-            cell = slot.cell
-            row = found.setdefault(cell.id, {"stack": cell.stack, "workload": cell.workload, "id": cell.id, "trials": []})
-            trial = self._trials.get(slot.number)
-            row["trials"].append(None if trial is None else _row(trial))
-        return found
-
-
-def _row(trial: Trial) -> dict[str, Any]:
-    return {"verdict": str(trial.verdict), "rate_per_s": trial.goodput_per_s, "diagnosis": trial.diagnosis}
+        self.entries += [records.trial_of(line) for line in whole.splitlines()]
 
 
 def measuring(results: Path) -> bool:

@@ -1,6 +1,5 @@
-// The lab's own page: shows what goes on as it is told, and asks for what is clicked. All text is set as text, never as markup.
+// The lab's own page: shows what goes on as it is told, and asks for what is clicked. Text is set as text; the picture alone is markup of the server's.
 (function () {
-  var GLYPHS = { valid: "✓", warned: "!", void: "○", rejected: "✗" };
   function id(name) { return document.getElementById(name); }
   function text(name, value) { if (id(name).textContent !== value) id(name).textContent = value; }
   document.documentElement.classList.add("js");
@@ -11,44 +10,18 @@
     return minutes < 60 ? minutes + " min" : Math.floor(minutes / 60) + " h " + (minutes % 60) + " min";
   }
   function seconds(value) { return value.toFixed(value < 10 ? 1 : 0); }
-  function unique(values) { return values.filter(function (value, place) { return values.indexOf(value) === place; }); }
-  function element(kind, content, name) {
-    var made = document.createElement(kind);
-    if (content) made.textContent = content;
-    if (name) made.className = name;
-    return made;
-  }
-
-  function fill(cell, trials, now) {
-    var rates = [];
-    trials.forEach(function (trial) {
-      var mark = element("i", trial ? GLYPHS[trial.verdict] : "·", trial ? trial.verdict : "left");
-      mark.title = trial ? trial.verdict + (trial.diagnosis ? ", suspected limit " + trial.diagnosis : "") : "not measured yet";
-      cell.appendChild(mark);
-      if (trial && trial.rate_per_s) rates.push(Math.log(trial.rate_per_s));
+  // The server draws the picture, and escapes all that it prints. The page's policy runs no script that is in it.
+  function draw(version) {
+    if (version === drawn) return;
+    drawn = version;
+    fetch("/picture").then(function (answer) { return answer.ok ? answer.text() : ""; }).then(function (markup) {
+      var place = id("picture"), held = place.contains(document.activeElement) && document.activeElement, grid = place.querySelector(".scroll");
+      var name = held && held.closest("[id]").id, left = grid ? grid.scrollLeft : 0;
+      place.innerHTML = markup;
+      if (grid && place.querySelector(".scroll")) place.querySelector(".scroll").scrollLeft = left;
+      var again = name && id(name);
+      if (again && place.contains(again)) (again.querySelector("a") || again).focus({ preventScroll: true });
     });
-    var next = now && cell.querySelector("i.left");
-    if (next) next.classList.add("now");
-    if (rates.length) cell.append(" " + number(Math.exp(rates.reduce(function (sum, one) { return sum + one; }, 0) / rates.length)));
-  }
-  function table(run, now) {
-    var stacks = unique(run.cells.map(function (cell) { return cell.stack; }));
-    var columns = unique(run.cells.map(function (cell) { return cell.id.slice(cell.stack.length + 1); }));
-    var head = element("tr");
-    head.appendChild(element("th", "stack")).scope = "col";
-    columns.forEach(function (name) { head.appendChild(element("th", name)).scope = "col"; });
-    id("cells").tHead.replaceChildren(head);
-    id("cells").tBodies[0].replaceChildren.apply(id("cells").tBodies[0], stacks.map(function (stack) {
-      var line = element("tr");
-      line.appendChild(element("th", stack)).scope = "row";
-      columns.forEach(function (column) {
-        var there = line.appendChild(element("td", "", "cell"));
-        run.cells.forEach(function (cell) {
-          if (cell.stack === stack && cell.id.slice(stack.length + 1) === column) fill(there, cell.trials, now && now.stack === stack && now.workload === cell.workload);
-        });
-      });
-      return line;
-    }));
   }
   function doing(now) {
     if (!now) return "";
@@ -68,6 +41,10 @@
     var run = state.run, job = state.job, now = job && job.now;
     text("trouble", state.trouble || "");
     id("going").hidden = !run;
+    id("overview").hidden = !state.drawn;
+    id("open").hidden = !state.page;
+    id("open").href = state.page;
+    draw(state.drawn);
     id("talk").hidden = !job;
     id("stop").hidden = !state.here;
     id("ask").hidden = state.goes_on;
@@ -76,13 +53,12 @@
       text("said", job.said.join("\n"));
       id("said").scrollTop = id("said").scrollHeight;
     }
-    if (!run) { text("title", state.here ? "Beginning …" : job ? outcome(job) : "The lab"); return; }
+    if (!run) { text("title", state.here ? (job && job.folder ? "Measuring: " + job.folder.replace(/.*\//, "") : "Beginning …") : job ? outcome(job) : "The lab"); return; }
     text("title", state.goes_on ? run.title + ": " + run.done + " of " + run.slots + " trials" : job ? outcome(job) : run.title + " is the last run");
     text("facts", run.run + (state.goes_on ? " · about " + duration(run.left_s) + " left" + (state.here ? "" : " · begun elsewhere, it is ended there") : state.drawing ? " · its pages are being written" : ""));
     id("bar").max = run.slots;
     id("bar").value = run.done;
     text("now", doing(now));
-    table(run, now && { stack: now.slot.cell.stack, workload: now.slot.cell.workload });
   }
 
   function ask(place, document_) {
@@ -104,7 +80,8 @@
     ask("/begin", { verb: verb, stacks: chosen(form, "stacks"), workloads: chosen(form, "workloads"),
       blocks: +form.elements.blocks.value || null, window: +form.elements.window.value || null, connections: +form.elements.connections.value || null });
   });
-  show(JSON.parse(id("first").textContent));
+  var first = JSON.parse(id("first").textContent), drawn = first.drawn;
+  show(first);
   var source = new EventSource("/events");
   source.onmessage = function (event) { show(JSON.parse(event.data)); };
   source.onerror = function () { text("title", "The lab does not answer; this page tries again."); };
