@@ -117,7 +117,6 @@ def test_a_contract_that_changed_is_another_one(inputs: Inputs, monkeypatch: pyt
 
 
 @pytest.mark.live
-@pytest.mark.nightly  # by day a process is interrupted and resumed: tests/live/test_end_to_end.py
 def test_what_is_left_is_resumed(inputs: Inputs) -> None:
     """A run that is closed after its first trial keeps it, and going on measures only what is left."""
     with closing(runs.run_suite(replace(SUITE, blocks=2), inputs)) as events:
