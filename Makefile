@@ -5,7 +5,7 @@ PYTHON := .venv/bin/python
 DEV := .venv/dev.sum
 DOCS := .venv-docs
 
-# What Python compiles is kept in .venv: where nothing is kept, each test worker spends ten seconds on compiling the tests.
+# What Python compiles is kept in .venv: where nothing is kept, each run compiles them anew, each worker another part first.
 export PYTHONDONTWRITEBYTECODE :=
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 

@@ -2,7 +2,8 @@
 
     bench/power.py --runs 200
 
-The layouts are the demo's, five stacks on six workloads in rounds of all five, and that of its first look, two on two. Starts
+The layouts are the demo's, five stacks on six workloads in rounds of all five, that of its first look, two on two, and that of
+`compare`, two on one. Starts
 scatter by 5 to 15 %, and the machine drifts by 30 % from round to round. In a spoilt block everything scatters by so many times
 as much. Runs before were made on the same machine on other days. Today may be noisier than they. No server is started.
 """
@@ -53,7 +54,7 @@ class SimulatedWorld:
 
     @property
     def workloads(self) -> int:
-        return 6 if self.layout == "demo" else 2
+        return {"demo": 6, "first look": 2, "compare": 1}[self.layout]
 
 
 WORLDS = [
@@ -61,6 +62,7 @@ WORLDS = [
     *(SimulatedWorld(blocks=2, spoilt=spoilt) for spoilt in (1, 2, 3)),
     *(SimulatedWorld(today=2, runs=runs) for runs in (None, 0, 5)),
     *(SimulatedWorld("first look", today=today, runs=runs) for today in (1, 2) for runs in (None, 0, 1, 5)),
+    *(SimulatedWorld("compare", blocks=5, today=today, runs=runs) for today in (1, 2) for runs in (None, 0, 5)),
 ]
 
 

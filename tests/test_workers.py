@@ -12,7 +12,7 @@ from builders.contracts import CONTRACTS
 from builders.paths import TESTS
 from fairground.inputs import manifest
 from fairground.model import Stack
-from workers import ordered, spread, unit
+from workers import ordered, spread, turned, unit
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,11 @@ def test_what_belongs_together(one: str, other: str, together: bool) -> None:
 def test_few_are_spread_over_the_first_half(few: str, many: str, mixed: str) -> None:
     """The first stands at the beginning, none at the end of many, and nothing is lost."""
     assert "".join(spread(few, many)) == mixed
+
+
+def test_each_worker_begins_elsewhere() -> None:
+    """Three workers begin at three parts of the files, and each reads all of them."""
+    assert ["".join(turned("abcdefg", place, 3)) for place in range(3)] == ["abcdefg", "cdefgab", "efgabcd"]
 
 
 def item(nodeid: str, stack: Stack | None = None, live: bool = True) -> Any:

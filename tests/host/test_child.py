@@ -297,8 +297,9 @@ def test_who_joins_a_group_is_named(whose: str, keeper: Keeper, tmp_path: Path) 
     named = [int(one.split()[0]) for one in victim.intruders()]
     assert named == ([int((tmp_path / "joined").read_text())] if folders else [])
     assert other.intruders() == ()
+    assert len(other.stop(0.0).strays) == 1, "its daemon ends with it, wherever that is"
+    assert victim.intruders() == () and victim.exit_code() is None and len(victim.alive()) == 4
     victim.stop(0.0)
-    other.stop(0.0)
 
 
 SENT = """

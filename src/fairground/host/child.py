@@ -198,14 +198,13 @@ class Keeper:
             return []
 
     def origin(self, orphan: psutil.Process) -> Child | None:
-        """The child that an orphan descends from: the one in whose group it is, else the one whose environment it has.
+        """The child that an orphan descends from: the one in whose group it is, or whose environment it has.
 
-        None where it has left both behind.
+        Where these are two, the one that more of its environment tells of: a daemon may join a group. None: it has left both.
         """
-        for child in self._alive.values():
-            if orphan.pid in (child.group.pids() or ()):
-                return child
-        return self.origin_by_environment(orphan)
+        grouped = [child for child in self._alive.values() if orphan.pid in (child.group.pids() or ())]
+        named = self.origin_by_environment(orphan)
+        return max([named, *grouped] if named else grouped, key=lambda child: len(child.env), default=None)
 
     def origin_by_environment(self, orphan: psutil.Process) -> Child | None:
         """The child whose environment an orphan has, whatever group it has joined; None where it has left that behind."""

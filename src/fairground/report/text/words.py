@@ -393,6 +393,16 @@ def _exact(value: float | None) -> str:
     return count(value) if value is None or float(value).is_integer() else intervals.brief(value, 4)
 
 
+def of_turns(run: Run) -> str:
+    """Say that ratios and rates are of different windows; empty where they are of the same ones."""
+    if not any(trial.turns for trial in run.trials):
+        return ""
+    return (
+        "Ratios come from turns of some hundredths of a second and more, and the rates in a table from whole windows: two "
+        "rates need not have the ratio that is compared."
+    )
+
+
 def doubts(run: Run, boards: Iterable[Board]) -> tuple[str, ...]:
     """Say what the numbers do not show: sentences chosen by facts of this run."""
     cells = [slot.cell for slot in run.plan.slots]
@@ -411,11 +421,7 @@ def doubts(run: Run, boards: Iterable[Board]) -> tuple[str, ...]:
         said.append(
             "The intervals tell how far repetitions on this machine in this hour differ, not what another machine would show."
         )
-    if any(trial.turns for trial in run.trials):
-        said.append(
-            "Ratios come from turns of some hundredths of a second and more, and the rates in a table from whole windows: two "
-            "rates need not have the ratio that is compared."
-        )
+    said += filter(None, [of_turns(run)])
     if windows := {cell.load.window_s for cell in cells}:
         said.append(
             f"A window lasts {min(windows):g} s: garbage collection, checkpoints, autovacuum and anything "
