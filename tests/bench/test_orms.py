@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from builders.bench import bench
+from fairground.model import Finding, Severity
 from report import fixture
 
 ORMS = bench("orms")
@@ -50,3 +52,29 @@ def test_a_stack_without_a_number_is_said_to_have_none() -> None:
     """It is not left out."""
     lines = list(ORMS.rows(fixture.six_blocks(), [(ONE, "nobody:here")]))
     assert lines and all("none: no valid trial" in line and "not comparable" in line for line in lines)
+
+
+def test_what_is_asked_beside_is_told_where_most_trials_saw_it() -> None:
+    """With its middle share; what one trial of many saw is no habit of a mapper."""
+    run = fixture.six_blocks()
+    (workload, *_) = {trial.cell.workload for trial in run.trials}
+    mine = [one for one in run.trials if (one.cell.stack, one.cell.workload) == (ONE, workload)]
+
+    def told(seen: int) -> str:
+        """The row where so many of the stack's trials saw a ping, in a share of their own."""
+        by_number = {
+            one.number: replace(one, findings=(*one.findings, ping(place / 100)), diagnosis="app-cpu")
+            for place, one in enumerate(mine[:seen], 30)
+        }
+        trials = tuple(by_number.get(one.number, one) for one in run.trials)
+        (line,) = [row for row in ORMS.limits_of(replace(run, trials=trials), [(ONE,)]) if f"| {workload} |" in row]
+        return str(line)
+
+    assert "% a ping of the connection, `select ?` |" in told(len(mine)) and "the server's processors are full" in told(len(mine))
+    assert told(1).endswith("| – |")
+
+
+def ping(share: float) -> Finding:
+    """What a trial says of a pool that asks before it lends."""
+    sentence = f"{share:.0%} of the backends' last statements were a ping of the connection: select ?"
+    return Finding("statement-ping", Severity.NOTE, sentence, {"share": share, "of": 100, "statement": "select ?"})

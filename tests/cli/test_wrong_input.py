@@ -160,7 +160,14 @@ TRY = "a service without a contract: ./fairground try http://localhost:3000/x"
         (("host", "join", "127.0.0.1", "--allow", "all", "--role", "poet"), "there is no role `poet` for a host", None),
         (("host", "list", "http://127.0.0.1"), "`http://127.0.0.1` is not the address of a scheduler", None),
         (("list", "wishes"), "there is no list of `wishes`", "lists: stacks, workloads, suites, topologies, runs"),
-        (("list", "--servers", "absent"), "there is no folder `absent` to read servers from", "start the lab in its checkout"),
+        (
+            ("list", "--servers", "absent"),
+            "there is no folder `absent` to read servers from",
+            "name one with --servers, or start the lab in its checkout",
+        ),
+        (("host",), "`fairground host` needs a word that says what to do", "./fairground host --help"),
+        (("serve", "--port", "abc"), "invalid value for '--port': it should be a whole number", "./fairground serve --help"),
+        (("new", "My Server"), "`My Server` is not a valid id for a server", "use a–z, 0–9 and -"),
         (("replicate", "transfer", "--blocks", "0"), "`--blocks 0` should be more than 0", None),
         (("replicate", "demo"), "the suite `demo` makes no claims", "./fairground run suites/demo.toml"),
         (

@@ -77,6 +77,15 @@ impl Store for DieselStore {
         Ok(find(&mut *self.connect().await?, id).await?.into())
     }
 
+    async fn worlds(&self, ids: Vec<i32>) -> Result<Vec<World>, StoreError> {
+        let mut connection = self.connect().await?;
+        let mut worlds = Vec::with_capacity(ids.len());
+        for id in ids {
+            worlds.push(find(&mut connection, id).await?.into());
+        }
+        Ok(worlds)
+    }
+
     async fn fortunes(&self) -> Result<Vec<Fortune>, StoreError> {
         let rows = fortune::table.select(FortuneRow::as_select()).load(&mut self.connect().await?).await?;
         Ok(rows.into_iter().map(|row: FortuneRow| Fortune { id: row.id, message: row.message }).collect())

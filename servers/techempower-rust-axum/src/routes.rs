@@ -50,11 +50,8 @@ impl Asked {
 }
 
 async fn several<S: Store>(State(store): State<S>, Query(asked): Query<Asked>) -> Result<Json<Vec<World>>, StoreError> {
-    let mut worlds = Vec::with_capacity(asked.count());
-    for _ in 0..asked.count() {
-        worlds.push(store.world(random_number()).await?);
-    }
-    Ok(Json(worlds))
+    let ids = (0..asked.count()).map(|_| random_number()).collect();
+    Ok(Json(store.worlds(ids).await?))
 }
 
 async fn updates<S: Store>(State(store): State<S>, Query(asked): Query<Asked>) -> Result<Json<Vec<World>>, StoreError> {

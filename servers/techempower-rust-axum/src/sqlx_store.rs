@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, env, time::Duration};
 
 use sqlx::{
-    FromRow, PgPool, Postgres, Row,
+    FromRow, PgConnection, PgPool, Postgres, Row,
     pool::PoolConnection,
     postgres::{PgPoolOptions, PgRow},
 };
@@ -39,6 +39,10 @@ impl SqlxStore {
             _ => Ok(self.pool.acquire().await?),
         }
     }
+
+    async fn find(&self, connection: &mut PgConnection, id: i32) -> sqlx::Result<World> {
+        sqlx::query_as(SELECT).bind(id).persistent(self.prepared).fetch_one(connection).await
+    }
 }
 
 impl FromRow<'_, PgRow> for World {
@@ -55,8 +59,16 @@ impl FromRow<'_, PgRow> for Fortune {
 
 impl Store for SqlxStore {
     async fn world(&self, id: i32) -> Result<World, StoreError> {
+        Ok(self.find(&mut *self.connect().await?, id).await?)
+    }
+
+    async fn worlds(&self, ids: Vec<i32>) -> Result<Vec<World>, StoreError> {
         let mut connection = self.connect().await?;
-        Ok(sqlx::query_as(SELECT).bind(id).persistent(self.prepared).fetch_one(&mut *connection).await?)
+        let mut worlds = Vec::with_capacity(ids.len());
+        for id in ids {
+            worlds.push(self.find(&mut connection, id).await?);
+        }
+        Ok(worlds)
     }
 
     async fn fortunes(&self) -> Result<Vec<Fortune>, StoreError> {
@@ -70,8 +82,7 @@ impl Store for SqlxStore {
         let mut transaction = sqlx::Connection::begin(&mut *connection).await?;
         let mut worlds = Vec::with_capacity(ids.len());
         for id in ids {
-            let query = sqlx::query_as(SELECT).bind(id).persistent(self.prepared);
-            let mut world: World = query.fetch_one(&mut *transaction).await?;
+            let mut world = self.find(&mut transaction, id).await?;
             world.random_number = random_number();
             let update = sqlx::query(UPDATE).bind(world.random_number).bind(id).persistent(self.prepared);
             update.execute(&mut *transaction).await?;

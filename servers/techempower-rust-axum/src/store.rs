@@ -33,6 +33,8 @@ impl<E: Error + Send + Sync + 'static> From<E> for StoreError {
 
 pub trait Store: Clone + Send + Sync + 'static {
     fn world(&self, id: i32) -> impl Future<Output = Result<World, StoreError>> + Send;
+    /// Reads one row after the other, all on one connection.
+    fn worlds(&self, ids: Vec<i32>) -> impl Future<Output = Result<Vec<World>, StoreError>> + Send;
     fn fortunes(&self) -> impl Future<Output = Result<Vec<Fortune>, StoreError>> + Send;
     /// Reads the rows, gives each another number and writes it, all in one transaction.
     fn update(&self, ids: BTreeSet<i32>) -> impl Future<Output = Result<Vec<World>, StoreError>> + Send;

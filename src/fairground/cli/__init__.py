@@ -122,6 +122,13 @@ def _foreign(error: Exception) -> None:
     sys.exit(OUR_FAULT)
 
 
+NUMBERS = (
+    ("Input should be a valid integer, unable to parse string as an integer", "it should be a whole number"),
+    ("Input should be a valid number, unable to parse string as a number", "it should be a number"),
+)
+"""What the argument parser's library says of a number → our words."""
+
+
 def _misused(path: str, error: Any) -> None:
     """A usage error, in the parser's words but for two: an option with a mistake in it, and a URL where none is taken.
 
@@ -134,7 +141,12 @@ def _misused(path: str, error: Any) -> None:
         meant = f"did you mean `{near[0]}`? All of them: " if near else ""
         _complain(f"there is no option `{error.option_name}`", f"{meant}./{path} --help")
         return
+    if type(error).__name__ == "NoArgsIsHelpError":  # its message is the whole help
+        _complain(f"`{path}` needs a word that says what to do", f"./{path} --help")
+        return
     sentence = _lower(error.format_message())
+    for of_library, meant in NUMBERS:
+        sentence = sentence.replace(of_library, meant)
     _, _, named = sentence.partition("unexpected extra argument(s) (")
     url = named.partition(" ")[0].rstrip(")")
     if url.startswith(("http://", "https://")):

@@ -74,7 +74,9 @@ def load_servers(
     manifests may not say how their variants are written.
     """
     if not folder.is_dir():
-        raise LabError(f"there is no folder `{folder}` to read servers from", "start the lab in its checkout")
+        raise LabError(
+            f"there is no folder `{folder}` to read servers from", "name one with --servers, or start the lab in its checkout"
+        )
     paths = sorted(folder.glob("*/server.toml"), key=lambda path: path.parent.name)
     return tuple(_server(path, contracts, workloads, of_past) for path in paths)
 

@@ -38,13 +38,13 @@ def clean(places: Places, remove: Collection[str] = ()) -> tuple[KeptFolder, ...
 
 def new(places: Places, name: str, source: str, variant: str = "") -> Path:
     """Begin the server `name` as a copy of `source`, or of one `variant` of it, without what was built. Its folder."""
+    if not variants.NAME.fullmatch(name):
+        raise LabError(f"`{name}` is not a valid id for a server", "use a–z, 0–9 and -")
     known = {server.id: server for server in places.load_servers()}
     if source not in known:
         raise LabError(
             f"there is no server `{source}` to copy" if source else "say which server to copy", f"--from {'|'.join(known)}"
         )
-    if not variants.NAME.fullmatch(name):
-        raise LabError(f"`{name}` is not a valid id for a server", "use a–z, 0–9 and -")
     target = places.servers / name
     if target.exists() or name in known:
         raise LabError(f"`{target if target.exists() else known[name].folder}` exists already", "choose another id")
