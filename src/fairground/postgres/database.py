@@ -24,7 +24,7 @@ from fairground.postgres.activity import waits
 from fairground.postgres.address import DatabaseAddress
 from fairground.postgres.errorlog import ErrorLog
 from fairground.postgres.libpq import open_session
-from fairground.postgres.names import APPLICATION_NAME, MARK, MARKED, ROLE, TEMPLATES, THEIRS, of_arm
+from fairground.postgres.names import APPLICATION_NAME, MARK, MARKED, RIGHTS, ROLE, TEMPLATES, THEIRS, of_arm
 from fairground.postgres.owner import Errors, Owner
 from fairground.postgres.questions import Connection, Questions
 from fairground.postgres.traces import drop_database
@@ -102,8 +102,8 @@ class Database:
         self.admin, self.owner, self.shared, self.name = admin, owner, shared, of_arm(number)
         self.settled: Sequence[str] = ()
         """The settings that the arm's role gets in its database, since the server's own are others."""
-        self.login_rounds: int | None = None
-        """The rounds of the hash that each login of the arm's role carries out; None: the server's own number, which is 4,096."""
+        self.plain_login = False
+        """True if the arm's role logs in with its password itself, on the lab's own server: nobody hashes it 4,096 times."""
         self.remarks = remarks
         """What is to be said before anything is measured on this server: what stays unknown, for want of a right."""
         self.keeper: Keeper | None = None
@@ -269,7 +269,7 @@ class Database:
             drop_database(connection, building, self.owner is not None)
             self._create(connection, building, None)
             if not self.shared:
-                role.make_rights(connection)
+                role.make_group(connection, RIGHTS)
                 role.admit(connection, None, building)
             with template.whole_or_none(connection, building), self.connect(building) as there:
                 template.fill(there, data, rights=not self.shared, migrate=lambda one: self._migrate(one, data, building))
@@ -292,14 +292,14 @@ class Database:
         """Make this arm's database without data, and its role: enough to log in."""
         with self.asking(HOME) as connection:
             if not self.shared:
-                role.make_rights(connection)
+                role.make_group(connection, RIGHTS)
             self._make(connection, None)
 
     def _make(self, connection: psycopg.Connection[Any], source: str | None) -> None:
         drop_database(connection, self.name, self.owner is not None)
         self._create(connection, self.name, source)
         if not self.shared:
-            role.make(connection, self.app.user, self.app.password, self.login_rounds)
+            role.make(connection, self.app.user, self.app.password, self.plain_login and self.owner is not None)
             role.admit(connection, self.app.user, self.name)
         session.settle(connection, self.app.user, self.name, self.settled)
 

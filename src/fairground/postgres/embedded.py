@@ -34,6 +34,7 @@ from fairground.postgres.address import DatabaseAddress
 from fairground.postgres.database import HOME, Database
 from fairground.postgres.errorlog import LINE_PREFIX
 from fairground.postgres.libpq import close_ears, open_session
+from fairground.postgres.names import PLAIN
 from fairground.postgres.passwords import PasswordFile
 
 MAX_CLUSTERS = 8
@@ -231,11 +232,12 @@ class Cluster:
         self._wait()
 
     def _admitted(self, address: str) -> dict[str, str]:
-        """The settings that let other machines connect, each at its address; none where there are none."""
-        if not self.clients:
-            return {}
-        file = self.folder / "pg_hba.conf"
-        lines = [f"host all all {one}/{128 if ':' in one else 32} scram-sha-256" for one in (address, *self.clients)]
+        """The settings that let this machine connect and the others, each at its address."""
+        file, lines = self.folder / "pg_hba.conf", list[str]()
+        for one in dict.fromkeys((LOOPBACK, address, *self.clients)):
+            place = f"{one}/{128 if ':' in one else 32}"
+            lines += [f"host all +{PLAIN} {place} password"] if one == LOOPBACK else []
+            lines.append(f"host all all {place} scram-sha-256")
         with storing(file):
             file.write_text("\n".join([*lines, ""]), encoding="utf-8")
         return {"hba_file": str(file)}

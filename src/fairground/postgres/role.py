@@ -7,17 +7,14 @@ connections than its arm has.
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import hmac
-import secrets
 from typing import Any
 
 import psycopg
 from psycopg import sql
 
 from fairground.model import LabError
-from fairground.postgres.names import MARK, RIGHTS
+from fairground.postgres.names import MARK, PLAIN, RIGHTS
 
 
 def password(secret: str, name: str) -> str:
@@ -25,31 +22,24 @@ def password(secret: str, name: str) -> str:
     return hashlib.sha256(f"{secret} {name}".encode()).hexdigest()[:32]
 
 
-def verifier(word: str, rounds: int) -> str:
-    """Return what PostgreSQL keeps of a password whose hash has so many rounds (RFC 5802, sections 2.2 and 3)."""
-    salt = secrets.token_bytes(16)
-    salted = hashlib.pbkdf2_hmac("sha256", word.encode(), salt, rounds)
-    client, server = (hmac.digest(salted, name, "sha256") for name in (b"Client Key", b"Server Key"))
-    kept = [base64.b64encode(one).decode() for one in (salt, hashlib.sha256(client).digest(), server)]
-    return f"SCRAM-SHA-256${rounds}:{kept[0]}${kept[1]}:{kept[2]}"
+def make_group(connection: psycopg.Connection[Any], name: str) -> None:
+    """Make a role of which arms' roles are members, unless it is there."""
+    if not _comment(connection, name):
+        connection.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(name)))
+        connection.execute(sql.SQL("COMMENT ON ROLE {} IS {}").format(sql.Identifier(name), sql.Literal(MARK)))
 
 
-def make_rights(connection: psycopg.Connection[Any]) -> None:
-    """Make the role that holds the rights, unless it is there."""
-    if not _comment(connection, RIGHTS):
-        connection.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(RIGHTS)))
-        connection.execute(sql.SQL("COMMENT ON ROLE {} IS {}").format(sql.Identifier(RIGHTS), sql.Literal(MARK)))
-
-
-def make(connection: psycopg.Connection[Any], name: str, word: str, rounds: int | None = None) -> None:
+def make(connection: psycopg.Connection[Any], name: str, word: str, plain: bool = False) -> None:
     """Make an arm's role with the password `word`. An earlier one of its name is dropped, with what it has set for itself.
 
-    `rounds`: those of the password's hash, which each login carries out; None: as many as the server gives it.
+    `plain`: it logs in with the password itself, on the lab's own server.
     """
     drop(connection, name)
-    word = word if rounds is None else verifier(word, rounds)
-    form = "CREATE ROLE {} LOGIN PASSWORD {} IN ROLE {}"
-    connection.execute(sql.SQL(form).format(sql.Identifier(name), sql.Literal(word), sql.Identifier(RIGHTS)))
+    groups = (RIGHTS, PLAIN) if plain else (RIGHTS,)
+    for group in groups[1:]:
+        make_group(connection, group)
+    form, members = "CREATE ROLE {} LOGIN PASSWORD {} IN ROLE {}", sql.SQL(", ").join(map(sql.Identifier, groups))
+    connection.execute(sql.SQL(form).format(sql.Identifier(name), sql.Literal(word), members))
     connection.execute(sql.SQL("COMMENT ON ROLE {} IS {}").format(sql.Identifier(name), sql.Literal(MARK)))
     if connection.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone() != (True,):
         # Else what its sessions do would be hidden from us.
@@ -84,8 +74,8 @@ def drop(connection: psycopg.Connection[Any], name: str) -> None:
 
 def drop_all(connection: psycopg.Connection[Any]) -> None:
     """Drop the roles of all arms that the lab made."""
-    made = "SELECT rolname FROM pg_roles WHERE rolname <> %s AND shobj_description(oid, 'pg_authid') = %s"
-    for (name,) in connection.execute(made, [RIGHTS, MARK]).fetchall():
+    made = "SELECT rolname FROM pg_roles WHERE rolname <> ALL(%s) AND shobj_description(oid, 'pg_authid') = %s"
+    for (name,) in connection.execute(made, [[RIGHTS, PLAIN], MARK]).fetchall():
         drop(connection, name)
 
 
