@@ -35,11 +35,11 @@ def make(connection: psycopg.Connection[Any], name: str, word: str, plain: bool 
     `plain`: it logs in with the password itself, on the lab's own server.
     """
     drop(connection, name)
-    groups = (RIGHTS, PLAIN) if plain else (RIGHTS,)
-    for group in groups[1:]:
-        make_group(connection, group)
-    form, members = "CREATE ROLE {} LOGIN PASSWORD {} IN ROLE {}", sql.SQL(", ").join(map(sql.Identifier, groups))
-    connection.execute(sql.SQL(form).format(sql.Identifier(name), sql.Literal(word), members))
+    if plain:
+        make_group(connection, PLAIN)
+    groups = sql.SQL(", ").join(map(sql.Identifier, (RIGHTS, PLAIN) if plain else (RIGHTS,)))
+    form = "CREATE ROLE {} LOGIN PASSWORD {} IN ROLE {}"
+    connection.execute(sql.SQL(form).format(sql.Identifier(name), sql.Literal(word), groups))
     connection.execute(sql.SQL("COMMENT ON ROLE {} IS {}").format(sql.Identifier(name), sql.Literal(MARK)))
     if connection.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone() != (True,):
         # Else what its sessions do would be hidden from us.

@@ -137,7 +137,9 @@ class Connection(asyncio.Protocol):
                 self.waiter.set_result(Answer(self.rows, self.affected))
 
     def _authenticate(self, step: int, data: bytes) -> None:
-        if step == 10:
+        if step == 3:
+            self.transport.write(_message(b"p", _text(self.scram.password.decode())))
+        elif step == 10:
             first = self.scram.first()
             self.transport.write(_message(b"p", b"SCRAM-SHA-256\0" + struct.pack("!i", len(first)) + first))
         elif step == 11:
@@ -145,7 +147,9 @@ class Connection(asyncio.Protocol):
         elif step == 12:
             self.scram.verify(data)
         elif step != 0:
-            raise PgConnectionLost(f"the database asks for method {step}; only trust and SCRAM-SHA-256 are known here")
+            raise PgConnectionLost(
+                f"the database asks for method {step}; only trust, the password itself and SCRAM-SHA-256 are known here"
+            )
 
     def _fail(self, error: Exception) -> None:
         if not self.waiter.done():
