@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 
@@ -27,13 +28,18 @@ def cargo(*words: str) -> tuple[int, str]:
 
 @pytest.fixture(scope="module", autouse=True)
 def of_these_sources() -> None:
-    """Nothing that another checkout's engine left is taken for this one's: cargo tells them by times alone."""
+    """Nothing that another checkout's engine left is taken for this one's: cargo tells them by times alone.
+
+    One test worker cleans, and another waits for it: else it would lose what it has just compiled.
+    """
     stamp, digest = CACHE / "builds" / "engine-tests.sources", build.sources_hash(ENGINE)
-    if not stamp.exists() or stamp.read_text() != digest:
-        code, said = cargo("clean", "--package", "fairload")
-        assert code == 0, said
-        stamp.parent.mkdir(parents=True, exist_ok=True)
-        stamp.write_text(digest)
+    stamp.parent.mkdir(parents=True, exist_ok=True)
+    with stamp.open("a+") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        if stamp.read_text() != digest:
+            code, said = cargo("clean", "--package", "fairload")
+            assert code == 0, said
+            stamp.write_text(digest)
 
 
 @pytest.mark.live
