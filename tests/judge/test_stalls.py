@@ -149,6 +149,13 @@ def test_who_was_at_work(inside: float, outside: float, database: float, said: s
     assert stall.evidence["server_cores_otherwise"] == pytest.approx(outside, abs=0.01)
 
 
+def test_one_short_stall_tells_nobody_s_work() -> None:
+    """A server that slept and then caught up within the same look is not said to have been at work; two stalls tell."""
+    one, two = [Gap(500_000, 200_000, 0)], [Gap(500_000, 200_000, 0), Gap(1_500_000, 200_000, 0)]
+    assert "cores" not in found(one, looks(one, 0.55, 0.25))["stalls"].sentence
+    assert "cores in them" in found(two, looks(two, 0.0, 0.25))["stalls"].sentence
+
+
 def test_who_was_at_work_is_not_known() -> None:
     """Without looks, or where each holds a stall, nobody says who worked."""
     gaps = every(0.2, 60)

@@ -17,6 +17,8 @@ from fairground.model.reason import REASONS
 P99_BEYOND = 0.01
 AT_WORK_CORES = 0.5
 """A role that used more of a processor than this in stalls was at work in them."""
+LEAST_INSIDE_S = 0.4
+"""Shorter stalls do not tell who was at work in them: looks are 0.2 s apart, and who catches up beside one seems to be."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ def meanwhile(result: Result, looks: Sequence[Look], stalls: Sequence[Gap]) -> d
     quiet = [(one, two) for one, two, inside_s in pairs if inside_s == 0]
     inside_s = sum(inside_s for _, _, inside_s in pairs)
     outside_s = sum(two.at_unix_s - one.at_unix_s for one, two in quiet)
-    if not outside_s or inside_s < sum(gap.duration_us for gap in stalls) / 2e6:
+    if not outside_s or inside_s < max(LEAST_INSIDE_S, sum(gap.duration_us for gap in stalls) / 2e6):
         return {}
     found = {}
     for role in sorted(set.intersection(*(set(look.cpu_us) for look in looks)), reverse=True):
