@@ -172,6 +172,12 @@ def test_no_test_imports_another() -> None:
     assert [shown(path) for path in files if imported_tests(parsed(path))] == []
 
 
+def test_no_two_modules_answer_to_one_name() -> None:
+    """pytest puts each folder of tests among Python's: a helper named as a command of `bench/` would be taken for it."""
+    helpers = {path.stem for path in committed() if path.is_relative_to(TESTS) and path.suffix == ".py"}
+    assert helpers & {path.stem for path in (ROOT / "bench").glob("*.py")} == set()
+
+
 def test_golden_files(tmp_path: Path, golden: Callable[[Path, str], None], monkeypatch: pytest.MonkeyPatch) -> None:
     """A golden file that says something else fails and leaves what was got beside it; told to write, it is written anew."""
     monkeypatch.delenv("FAIRGROUND_GOLDEN", raising=False)

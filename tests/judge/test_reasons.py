@@ -16,7 +16,7 @@ from fairground.model import (
     RoleUse,
     Topology,
 )
-from judge.limits import CELL, DATABASE, HOST, REASONS, latency, limit, limits, outcomes, result, roles
+from judge.limited_cells import CELL, DATABASE, HOST, REASONS, latency, limit, limits, outcomes, result, roles
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from fairground.judge import bottleneck
 from fairground.model import (
     Latency,
 )
-from judge.limits import CELL, DATABASE, HOST, REASONS, latency, limit, limits, outcomes, result, roles
+from judge.limited_cells import CELL, DATABASE, HOST, REASONS, latency, limit, limits, outcomes, result, roles
 
 LOCKED = {"running": 60, "Lock:transactionid": 30, "Lock:tuple": 10, "idle": 1000}
 
