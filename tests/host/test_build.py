@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from fairground.host import Keeper, build
+from builders.children import ENVIRONMENT
+from fairground.host import Keeper, Streams, build
 from fairground.host.build import BuiltServer, Unavailable
+from fairground.host.child import BUILD_NICENESS
 from fairground.model import Server, Variant
 
 
@@ -245,6 +247,19 @@ def test_servers_share_what_cargo_compiles(folder: Path, tmp_path: Path, own: st
         told = (("sh", "-c", 'printf %s "$CARGO_BUILD_BUILD_DIR" > out'),)
         made = build.build(kept, server(folder, build=told), tmp_path / "cache")
     assert isinstance(made, BuiltServer) and made.receipt == (own or str(tmp_path / "cache" / "builds" / "cargo"))
+
+
+def test_a_build_stands_back(keeper: Keeper, folder: Path, tmp_path: Path) -> None:
+    """It is nice, and so is its session where the kernel shares processors out between sessions; a server is neither."""
+    told = (("sh", "-c", "{ nice; cat /proc/self/autogroup 2>/dev/null; } > out"),)
+    made = build.build(keeper, server(folder, build=told), tmp_path / "cache")
+    assert isinstance(made, BuiltServer)
+    niceness, *session = made.receipt.split()
+    assert int(niceness) == os.getpriority(os.PRIO_PROCESS, 0) + BUILD_NICENESS
+    assert not session or session[-1] == str(BUILD_NICENESS)
+    with open(tmp_path / "said", "w+") as said:
+        keeper.spawn(["nice"], role="server", env=ENVIRONMENT, streams=Streams.into(said.fileno())).wait(10)
+        assert (tmp_path / "said").read_text() == f"{os.getpriority(os.PRIO_PROCESS, 0)}\n"
 
 
 @pytest.mark.live

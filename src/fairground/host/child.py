@@ -31,6 +31,8 @@ CHANGED = ("PATH", "HOME")
 """Variables that wrappers of programs change, so that nobody is known by them."""
 NO_NAMESPACE = "as root it needs user namespaces: `./fairground doctor` says what forbids them; or start it as an ordinary user"
 """The hint for where root can make no user namespace."""
+BUILD_NICENESS = 10
+"""Builds stand back: what a person does beside one goes on, and so does another lab's measurement."""
 OPEN_FILES = 65_536
 """The most files that a child may have open, as far as the machine lets it."""
 
@@ -165,6 +167,7 @@ class Keeper:
                 "data_bytes": bounds.data_bytes,
                 "join": [str(path) for path in group.join],
                 "nofile": OPEN_FILES,
+                "niceness": BUILD_NICENESS if role == "build" else 0,
                 "map_user": view.map_user,
                 "hosts": None if view.hosts is None else str(view.hosts.resolve()),
             }

@@ -5,12 +5,13 @@ the keeper (it is a child subreaper: daemons that fork twice come back to it). W
 whatever way, SIGKILL included, the keeper kills all of its descendants and ends. When the keeper itself is killed, its children
 are killed by the kernel (parent-death signal) and what is left falls to the lab, which is a subreaper too.
 
-Messages are JSON packets. In: `{"id", "argv", "cwd", "env", "join", "cpus", "data_bytes", "nofile", "map_user"}` with three file
-descriptors; `{"id", "groups"}`: cgroup folders to remove at the end, with those in them; or `{"id", "scrub", "pattern",
-"hidden"}`: a folder in whose files secrets are replaced at the end. Out: `{"id", "pid"}`, `{"id", "error", "number"}`,
+Messages are JSON packets. In: `{"id", "argv", "cwd", "env", "join", "cpus", "data_bytes", "nofile", "niceness", "map_user"}`
+with three file descriptors; `{"id", "groups"}`: cgroup folders to remove at the end, with those in them; or `{"id", "scrub",
+"pattern", "hidden"}`: a folder in whose files secrets are replaced at the end. Out: `{"id", "pid"}`, `{"id", "error", "number"}`,
 `{"exit": pid, "code": n}`.
 """
 
+import contextlib
 import ctypes
 import json
 import os
@@ -124,6 +125,13 @@ def spawn(order: dict[str, Any], fds: list[int]) -> int:
     return pid
 
 
+def stand_back(niceness: int) -> None:
+    """Let others run first. Where the kernel shares processors out between sessions, it is the session that has to be nice."""
+    os.nice(niceness)
+    with contextlib.suppress(OSError), open("/proc/self/autogroup", "w") as autogroup:
+        autogroup.write(str(niceness))
+
+
 def become(order: dict[str, Any], fds: list[int]) -> None:
     """Take on the ordered surroundings in the child, then the command. Does not return."""
     keeper = os.getppid()
@@ -131,6 +139,8 @@ def become(order: dict[str, Any], fds: list[int]) -> None:
     for path in order["join"]:
         with open(path, "w") as procs:
             procs.write("0")
+    if order.get("niceness"):
+        stand_back(order["niceness"])
     if order.get("map_user"):
         map_user()
     if order.get("hosts"):
