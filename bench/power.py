@@ -20,9 +20,8 @@ import numpy
 import frame
 from fairground.model.memory import SeenSpread
 from fairground.stats import differences, memory
-from fairground.stats import fit as fitting
 from fairground.stats.differences import CALLED
-from fairground.stats.fit import Fit, FitPoint
+from fairground.stats.fit import Fit, FitPoint, together
 from fairground.stats.memory import Known
 
 STEP = math.log(1.5)
@@ -122,7 +121,7 @@ def simulate(seed: int, world: SimulatedWorld) -> tuple[list[Fit[str]], Known]:
     found = run(world.spoilt, world.today)
     if world.runs is None:
         return found, ()
-    known = memory.remember([_seen(fitting.together(run(1.0, 1.0))) for _ in range(world.runs)], *WAY)
+    known = memory.remember([_seen(together(run(1.0, 1.0))) for _ in range(world.runs)], *WAY)
     return found, [{name: memory.prior_of(known, str(place), name) for name in fit.names} for place, fit in enumerate(found)]
 
 
@@ -137,7 +136,7 @@ def _seen(fits: Sequence[Fit[str]]) -> list[SeenSpread]:
 
 def judge(fits: Sequence[Fit[str]], known: Known, world: SimulatedWorld) -> Iterator[SimulatedPair]:
     """All pairs of a run's stacks as its page judges them, held to the number of pairs of their workload."""
-    for fit in fitting.together(fits, known):
+    for fit in together(fits, known):
         pairs = {pair: fit.against(*pair) for pair in itertools.combinations(fit.names, 2)}
         words = differences.differences_of(pairs)
         for (one, other), found in pairs.items():

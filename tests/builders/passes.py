@@ -11,7 +11,7 @@ from pathlib import Path
 
 from builders.contracts import CONTRACTS
 from builders.paths import ROOT, TESTS
-from fairground import contract as cases
+from fairground.contract import load
 from fairground.host import build
 from fairground.model import Server, Stack
 from fairground.model.contract import STANDARD
@@ -50,7 +50,7 @@ def judges(asked: Asked) -> str:
         for file in [path] if path.is_file() else sorted(path.glob("*.*")):
             if file.suffix in (".py", ".toml", ".sql"):
                 digest.update(f"\0{file.relative_to(ROOT)}\0".encode() + file.read_bytes())
-    for case in cases.load(contract):
+    for case in load(contract):
         if not case.workloads or not asked.skipped.issuperset(case.workloads):
             digest.update(f"\0{case!r}".encode())
     return digest.hexdigest()

@@ -18,7 +18,7 @@ from fairground.capacity.service.parts import Ahead, ServicePart
 from fairground.capacity.service.values import Visit, doubtful, kept_by_rate
 from fairground.measure.schedule import Rates
 from fairground.model import Gap, Load, RateStep, Result
-from fairground.report import visit as words
+from fairground.report.visit import sentences
 
 Answer = Callable[[float, int], RateStep]
 """The rate, and how often it was measured before → what comes of it."""
@@ -62,7 +62,7 @@ def test_one_missed_step_does_not_decide() -> None:
     assert found.kept_per_s == 1200 and found.repeated_per_s == (100,)
     rates = [point.step.rate_per_s for point in found.curve]
     assert rates == sorted(rates) and [point.trial for point in found.curve[:3]] == [1, 2, 3]
-    assert "At first 100/s did not keep it, and a higher rate did" in " ".join(words.sentences(found))
+    assert "At first 100/s did not keep it, and a higher rate did" in " ".join(sentences(found))
 
 
 def test_a_step_that_misses_every_time_decides() -> None:
@@ -76,19 +76,19 @@ def test_a_curve_that_falls_once_is_not_repeated() -> None:
     asked = list[Rates]()
     found = curve(lambda rate, _: kept(rate) if rate < 800 else missed(rate), asked)
     assert len(asked) == 1 and found.kept_per_s == 700 and found.repeated_per_s == ()
-    assert not any("measured three times" in sentence for sentence in words.sentences(found))
+    assert not any("measured three times" in sentence for sentence in sentences(found))
 
 
 def test_large_rates_are_written_out() -> None:
     """No rate is told with an exponent."""
-    text = " ".join(words.sentences(curve(lambda rate, _: kept(rate), best_per_s=63_625.0)))
+    text = " ".join(sentences(curve(lambda rate, _: kept(rate), best_per_s=63_625.0)))
     assert "76,400 requests a second" in text and "e+" not in text
 
 
 def test_a_limit_above_all_rates_is_said_to_be_higher() -> None:
     """Where the highest rate kept the objective, the limit was not reached; where a rate missed, it was."""
-    rising = " ".join(words.sentences(curve(lambda rate, _: kept(rate))))
-    ended = " ".join(words.sentences(curve(lambda rate, _: kept(rate) if rate < 1000 else missed(rate))))
+    rising = " ".join(sentences(curve(lambda rate, _: kept(rate))))
+    ended = " ".join(sentences(curve(lambda rate, _: kept(rate) if rate < 1000 else missed(rate))))
     assert "up to 1,200 requests a second, measured once: the highest rate offered, so its limit is higher" in rising
     assert "up to 850 requests a second, measured once" in ended and "highest rate offered" not in ended
 
@@ -117,12 +117,12 @@ def untold(rate: float) -> RateStep:
 
 def test_what_cannot_be_told_is_no_miss() -> None:
     """Rates with too few requests neither kept the objective nor missed it; those beside them decide."""
-    (none,) = [line for line in words.sentences(curve(lambda rate, _: untold(rate))) if "p99<50ms" in line]
+    (none,) = [line for line in sentences(curve(lambda rate, _: untold(rate))) if "p99<50ms" in line]
     assert none.startswith("Whether it keeps p99<50ms cannot be told of any rate: ") and "are too few to judge" in none
     some = curve(lambda rate, _: untold(rate) if rate < 500 else missed(rate))
-    (said,) = [line for line in words.sentences(some) if "p99<50ms" in line]
+    (said,) = [line for line in sentences(some) if "p99<50ms" in line]
     assert said.startswith("No rate of the load curve kept p99<50ms; of rates up to 250/s it cannot be told: ")
-    (all_missed,) = [line for line in words.sentences(curve(lambda rate, _: missed(rate))) if "p99<50ms" in line]
+    (all_missed,) = [line for line in sentences(curve(lambda rate, _: missed(rate))) if "p99<50ms" in line]
     assert all_missed == "No rate of the load curve kept p99<50ms: at 100/s 50.00% of the requests missed p99<50ms"
 
 
@@ -132,9 +132,9 @@ def test_a_server_that_stalls_is_said_to() -> None:
     def stalled(rate: float, _: int) -> RateStep:
         return replace(missed(rate), gaps=(Gap(500_000, 400_000, 1_000),)) if rate > 500 else kept(rate)
 
-    said = " ".join(words.sentences(curve(stalled)))
+    said = " ".join(sentences(curve(stalled)))
     assert (
         "up to 500 requests a second, measured once; at 700/s 50.00% of the requests missed p99<50ms; the server stalls" in said
     )
-    slow = " ".join(words.sentences(curve(lambda rate, _: missed(rate) if rate > 500 else kept(rate))))
+    slow = " ".join(sentences(curve(lambda rate, _: missed(rate) if rate > 500 else kept(rate))))
     assert "at 700/s 50.00% of the requests missed p99<50ms" in slow and "stalls" not in slow

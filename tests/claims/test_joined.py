@@ -14,8 +14,7 @@ from cli.command import stored
 from fairground.claims import joined, judgement
 from fairground.claims.verdict import ClaimVerdict
 from fairground.inputs import manifest
-from fairground.lab import replicate as use_case
-from fairground.lab import run as runs
+from fairground.lab import replicate
 from fairground.lab.events import Event, Replicated, Reported, Sink
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
@@ -86,30 +85,30 @@ def test_it_goes_on_until_nothing_is_undecided(tmp_path: Path, monkeypatch: pyte
         folder = stored(replace(made, plan=replace(made.plan, title=chosen.title)), tmp_path)
         yield Reported(folder / "report.html", replace(made, folder=folder))
 
-    monkeypatch.setattr(runs, "run_suite", fake)
+    monkeypatch.setattr("fairground.lab.run.run_suite", fake)
     monkeypatch.setattr(manifest, "load_suite", lambda *_: SUITE)
     asked = ReplicationAsked("users", decided=True)
     inputs = Inputs(Places.of(os.environ, results=tmp_path))
-    ends = [one for one in use_case.replicate_suites(inputs, asked) if isinstance(one, Replicated)]
+    ends = [one for one in replicate.replicate_suites(inputs, asked) if isinstance(one, Replicated)]
     assert len(ends) == 1 and 1 < len(measured) <= joined.MOST_RUNS
     assert ends[0].found.runs == tuple(f"run-{place}" for place in range(1, len(measured) + 1))
     assert [len(one.groups) for one in measured[1:]] == [1] * (len(measured) - 1)
     assert "judged together" in ends[0].path.read_text()
     with pytest.raises(LabError, match="begins anew"):
-        list(use_case.replicate_suites(inputs, replace(asked, resume="latest")))
+        list(replicate.replicate_suites(inputs, replace(asked, resume="latest")))
 
 
 def test_two_stored_runs_are_judged_together(tmp_path: Path) -> None:
     """By their names, and not where one is of another suite."""
     made = two_blocks()
     places = Places.of(os.environ, results=tmp_path)
-    title = use_case.suite(Inputs(places), ReplicationAsked("users")).title
+    title = replicate.suite(Inputs(places), ReplicationAsked("users")).title
     first, second = (
         stored(replace(made, id=f"{made.id}-{place}", plan=replace(made.plan, title=title)), tmp_path).name for place in (1, 2)
     )
     asked = ReplicationAsked("users", of_runs=(first, second))
-    (end,) = use_case.replicate_suites(Inputs(places), asked)
+    (end,) = replicate.replicate_suites(Inputs(places), asked)
     assert isinstance(end, Replicated) and end.found.runs == (first, second) and end.path.parent.name == second
     third = stored(replace(made, id=f"{made.id}-3"), tmp_path).name
     with pytest.raises(LabError, match="is of none of the suites users"):
-        list(use_case.replicate_suites(Inputs(places), replace(asked, of_runs=(first, third))))
+        list(replicate.replicate_suites(Inputs(places), replace(asked, of_runs=(first, third))))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fairground import generators
-from fairground.cli import doctor as verb
+from fairground.cli.doctor import _run
 from fairground.host.machine import MachineCheck
 from fairground.lab import doctor
 
@@ -43,7 +43,7 @@ def test_every_generator_can_be_got_by_a_command(tmp_path: Path) -> None:
 )
 def test_a_fix_that_fails_is_said(command: list[str], said: str, capfd: pytest.CaptureFixture[str]) -> None:
     """A command that cannot be started or fails, as without a network, is told in a sentence and ends nothing."""
-    verb._run(command)
+    _run(command)
     assert said in " ".join(capfd.readouterr().err.split())
-    verb._run(["true"])
+    _run(["true"])
     assert "failed" not in capfd.readouterr().err

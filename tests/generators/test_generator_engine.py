@@ -13,8 +13,7 @@ from typing import Any, cast
 
 import pytest
 
-from builders.contracts import CONTRACTS, SEEDS
-from builders.contracts import WORKLOADS as BY_ID
+from builders.contracts import CONTRACTS, SEEDS, WORKLOADS
 from builders.engine_documents import PROTOCOL
 from builders.paths import TESTS
 from builders.requests import asking
@@ -35,12 +34,12 @@ from fairground.model.wire import Tls
 from fairground.postgres import Database
 
 GOLDEN = TESTS / "golden"
-WORKLOADS = {one.id: one for one in workload_files.load_workloads(SEEDS) if one.id not in SEEDS.optional}
-WORKLOADS |= {one.id: one for one in workload_files.load_workloads(SEEDS) if one.audit.writes and not one.is_mix}
+PLANNED = {one.id: one for one in workload_files.load_workloads(SEEDS) if one.id not in SEEDS.optional}
+PLANNED |= {one.id: one for one in workload_files.load_workloads(SEEDS) if one.audit.writes and not one.is_mix}
 ROWS = {str(id): {"account_id": str(id), "balance_cents": id} for id in range(100_000_001, 100_010_001)}
-WORKLOADS["lookup"] = asking(
-    WORKLOADS["lookup"],
-    expect=replace(WORKLOADS["lookup"].first.expect, body={"table": {"slot": "account_id", "rows": ROWS}}),
+PLANNED["lookup"] = asking(
+    PLANNED["lookup"],
+    expect=replace(PLANNED["lookup"].first.expect, body={"table": {"slot": "account_id", "rows": ROWS}}),
 )
 """As it is once the database was asked for its rows, which are shorter here."""
 BODIES = {"users": "[]", "lookup-known": "{}"}
@@ -59,7 +58,7 @@ LOADS = {
 
 def plan(workload: str, load: str) -> dict[str, object]:
     """The plan of a workload of the project under one of these loads."""
-    return engine_plan.plan(WORKLOADS[workload], LOADS[load], "127.0.0.1", 8080, 7, BODIES)
+    return engine_plan.plan(PLANNED[workload], LOADS[load], "127.0.0.1", 8080, 7, BODIES)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +91,7 @@ def test_headers_are_held_under_load() -> None:
     assert len(edged) > 1 and not any("headers" in one["expect"] for one in edged)
 
 
-@pytest.mark.parametrize("workload", sorted(WORKLOADS))
+@pytest.mark.parametrize("workload", sorted(PLANNED))
 @pytest.mark.parametrize("load", sorted(LOADS))
 def test_plan_has_the_keys_of_the_protocol(workload: str, load: str) -> None:
     """A plan of any workload has no key that the engine's golden plan lacks, at any depth."""
@@ -102,14 +101,14 @@ def test_plan_has_the_keys_of_the_protocol(workload: str, load: str) -> None:
     asked: Any = made.pop("requests")
     assert set(made) == set(known)
     assert set(made["load"]) <= set(known["load"]) and set(made["target"]) == set(known["target"])  # type: ignore[call-overload]
-    assert len({request["kind"] for request in asked}) == len(asked) == 1 + len(WORKLOADS[workload].first.edges)
+    assert len({request["kind"] for request in asked}) == len(asked) == 1 + len(PLANNED[workload].first.edges)
     for request in asked:
         assert set(request) == set(requests[0])
         assert set(request["expect"]) == set(requests[0]["expect"])
         assert all(set(entry) == {"name", "account", "add"} for entry in request["ledger"])
 
 
-@pytest.mark.parametrize("workload", sorted(WORKLOADS))
+@pytest.mark.parametrize("workload", sorted(PLANNED))
 def test_edges_differ_in_values_alone(workload: str) -> None:
     """An edge has its share and its values; method, path, headers and keys are the plain request's. What is refused books nothing."""
     plain, *edges = cast(list[dict[str, Any]], plan(workload, "closed")["requests"])
@@ -119,7 +118,7 @@ def test_edges_differ_in_values_alone(workload: str) -> None:
         texts = [re.sub(r"\{[a-z][^}]*\}", "_", request[key] or "") for key in ("path", "body")]
         return request["method"], request["headers"], *texts
 
-    for request, edge in zip(edges, WORKLOADS[workload].first.edges, strict=True):
+    for request, edge in zip(edges, PLANNED[workload].first.edges, strict=True):
         assert form(request) == form(plain) and (request["path"], request["body"]) != (plain["path"], plain["body"])
         assert all(value in f"{request['path']} {request['body']}" for value in edge.values.values())
         assert request["weight"] / total == pytest.approx(edge.share)
@@ -132,20 +131,20 @@ def test_edges_differ_in_values_alone(workload: str) -> None:
 def test_lookups_beyond_the_ends_are_refused(database: Database) -> None:
     """What is to be refused is in no row, and the ends are: an edge that mistook them would reject every honest server."""
     database.reset(SEEDS.data(1))
-    resolved = tables.resolve(BY_ID["lookup"], database).first.expect.body
+    resolved = tables.resolve(WORKLOADS["lookup"], database).first.expect.body
     known = cast(Any, resolved)["table"]["rows"]
     assert len(known) == 10_000
-    for edge in WORKLOADS["lookup"].first.edges:
+    for edge in PLANNED["lookup"].first.edges:
         drawn = edge.values["account_id"].strip("{}").partition(":")[2]
         ids = drawn.split("|") if "|" in drawn else drawn.split("..")
         assert all((id in known) is not bool(edge.status) for id in ids), edge
-    ends = [edge.values["account_id"] for edge in WORKLOADS["lookup"].first.edges if not edge.status]
+    ends = [edge.values["account_id"] for edge in PLANNED["lookup"].first.edges if not edge.status]
     assert ends == [f"{{int:{id}..{id}}}" for id in (min(known), max(known))]
 
 
 def test_pipelined_requests_are_the_engines_closed_loop() -> None:
     """A workload says how many requests are sent at once; who waits for each answer, or keeps a rate, cannot send it."""
-    many = replace(WORKLOADS["ping"], pipeline=16)
+    many = replace(PLANNED["ping"], pipeline=16)
     load: Any = engine_plan.plan(many, LOADS["closed"], "h", 1, 1, {})["load"]
     assert load["pipeline"] == 16 and "pipeline" not in cast(Any, plan("ping", "closed")["load"])
 
@@ -160,7 +159,7 @@ def test_pipelined_requests_are_the_engines_closed_loop() -> None:
 
 def test_plan_compares_with_the_verified_body() -> None:
     """A body that a contract case found right is compared exactly; without one there is no plan, never a load that is not compared."""
-    users = WORKLOADS["users"]
+    users = PLANNED["users"]
     verified = asking(users, expect=replace(users.first.expect, body={"verified": "case"}))
 
     def body(bodies: dict[str, str]) -> object:
@@ -180,7 +179,7 @@ def test_steps_replace_rate_and_window() -> None:
     golden_load = json.loads((PROTOCOL / "plan-steps.json").read_text())["load"]
     steps = [(one["rate_per_s"], one["duration_s"]) for one in golden_load["steps"]]
     load = Load(connections=golden_load["connections"], model="open")
-    made: Any = engine_plan.plan(WORKLOADS["ping"], load, "127.0.0.1", 1, 1, {}, steps)["load"]
+    made: Any = engine_plan.plan(PLANNED["ping"], load, "127.0.0.1", 1, 1, {}, steps)["load"]
     assert made["steps"] == golden_load["steps"]
     assert "window_s" not in made and "rate_per_s" not in made and made["model"] == "open"
 
@@ -233,7 +232,7 @@ def test_plan_by_tls() -> None:
     """How a target is spoken to by TLS stands where the golden plan has it, and is left out in plain HTTP."""
     golden_target = json.loads((PROTOCOL / "plan-tls.json").read_text())["target"]
     tls = Tls("shop.example", "authority.pem")
-    made = engine_plan.plan(WORKLOADS["ping"], LOADS["closed"], "127.0.0.1", 8085, 1, {})
+    made = engine_plan.plan(PLANNED["ping"], LOADS["closed"], "127.0.0.1", 8085, 1, {})
     assert engine_plan.by_tls(made, tls)["target"] == golden_target
     assert engine_plan.by_tls(made, None) == made and "tls" not in made["target"]  # type: ignore[operator]
 
@@ -243,12 +242,12 @@ def test_plan_that_begins_held() -> None:
     golden_load = json.loads((PROTOCOL / "plan-held.json").read_text())["load"]
     load = Load(connections=golden_load["connections"], model="open")
     steps = [(one["rate_per_s"], one["duration_s"]) for one in golden_load["steps"]]
-    made: Any = engine_plan.plan(WORKLOADS["ping"], load, "h", 1, 1, {}, steps, "held")["load"]
+    made: Any = engine_plan.plan(PLANNED["ping"], load, "h", 1, 1, {}, steps, "held")["load"]
     assert (made["begin"], made["steps"]) == (golden_load["begin"], golden_load["steps"])
     assert "begin" not in plan("ping", "closed")["load"]  # type: ignore[operator]
 
 
 def test_nothing_goes_wrong_in_turns() -> None:
     """A load that takes turns has no fault, so that its ledger and its errors are read as ever."""
-    held = engine_plan.plan(WORKLOADS["ping"], LOADS["fault"], "127.0.0.1", 8080, 7, BODIES, begin="held")
+    held = engine_plan.plan(PLANNED["ping"], LOADS["fault"], "127.0.0.1", 8080, 7, BODIES, begin="held")
     assert "fault" not in held["load"]  # type: ignore[operator]

@@ -19,7 +19,6 @@ from builders.expected import OF_THE_MACHINE
 from builders.paths import ROOT
 from fairground import generators
 from fairground.generators import LoadTask
-from fairground.generators import tool as tools
 from fairground.generators.tool import Installed, Tool, ToolJob, ToolOutput, ToolReport, ToolSession
 from fairground.host import Keeper
 from fairground.inputs import manifest, workload_files
@@ -244,7 +243,7 @@ def test_halt_ends_the_warmup_without_a_window(session: Any) -> None:
 
 def test_a_tool_that_never_ends_is_given_up(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Far beyond its time a tool is given up: the trial is void, and the run goes on."""
-    monkeypatch.setattr(tools, "SLACK_S", -2.0)
+    monkeypatch.setattr("fairground.generators.tool.SLACK_S", -2.0)
     with pytest.raises(LabError, match="`shell` did not end by itself"):
         events(session(made("sleep 60"), warmup_min_s=0.0))
 

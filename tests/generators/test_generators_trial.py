@@ -11,8 +11,7 @@ from typing import Any, cast
 import pytest
 from typer.testing import CliRunner
 
-from builders import facts as made
-from builders import stored
+from builders import facts, stored
 from builders.contracts import SEEDS
 from builders.paths import ROOT
 from builders.requests import asking
@@ -64,7 +63,7 @@ def result(ok: int = 100, uncounted: int | None = 8, **fields: Any) -> Result:
         "generator": "wrk 4", "command": ("wrk",), "window_s": 1.0, "completed": ok + 2, "in_flight_start": None,
         "in_flight_end": None, "latency_ok": None, "uncounted_most": uncounted,
     }  # fmt: skip
-    return made.result(counts, **(plain | fields))
+    return facts.result(counts, **(plain | fields))
 
 
 # ---------------------------------------------------------------- audit

@@ -13,7 +13,6 @@ import pytest
 from builders.children import ENVIRONMENT, python
 from builders.waiting import eventually
 from fairground.host import CpuClock, Keeper, Limits, RoleMeter, Streams
-from fairground.host import child as child_module
 
 # ---------------------------------------------------------------- CPU
 
@@ -123,7 +122,7 @@ def test_pinning_leaves_out_who_ends_meanwhile(keeper: Keeper, monkeypatch: pyte
         raise end(folder)
 
     try:
-        monkeypatch.setattr(child_module.os, "listdir", listing)
+        monkeypatch.setattr(os, "listdir", listing)
         child.pin(sorted(before)[:1])
         assert os.sched_getaffinity(child.pid) == before
     finally:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from builders import facts as made
+from builders import facts
 from fairground.judge import bottleneck, thresholds
 from fairground.model import (
     Cell,
@@ -53,7 +53,7 @@ def result(window: Outcomes = OUTCOMES, **fields: Any) -> Result:
         "in_flight_start": 100, "in_flight_end": 100, "latency_ok": latency(5_000), "ledgers": {}, "cpu_us": 1,
         "busiest_thread_share": 0.5,
     }  # fmt: skip
-    return made.result(window, **(plain | fields))
+    return facts.result(window, **(plain | fields))
 
 
 def roles(**cores: float | None) -> dict[str, RoleUse]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import facts as made
+from builders import facts
 from builders.contracts import SEEDS
 from fairground.inputs import workload_files
 from fairground.judge import answers, thresholds
@@ -57,7 +57,7 @@ def result(window: Outcomes = OUTCOMES, **fields: Any) -> Result:
         "in_flight_start": 100, "in_flight_end": 100, "latency_ok": latency(5_000), "ledgers": {}, "cpu_us": 1,
         "busiest_thread_share": 0.5, "seconds": tuple(Second(number, 100, 0, None, None, None, None) for number in range(10)),
     }  # fmt: skip
-    return made.result(window, **(plain | fields))
+    return facts.result(window, **(plain | fields))
 
 
 def test_errors_that_a_workload_is_about_are_noted() -> None:

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from builders.contracts import SEEDS
-from builders.facts import outcomes, second
-from builders.facts import result as result_of
+from builders.facts import outcomes, result, second
 from builders.trials import trial
 from fairground.inputs import workload_files
 from fairground.judge import written
@@ -113,7 +112,7 @@ def test_answers_whose_flushes_may_not_be_counted_yet() -> None:
     """The last seconds and what came after the window are left out; a window without seconds is left out whole."""
     life = outcomes(1000)
     seconds = tuple(second(number, ok=100) for number in range(8))
-    told = result_of(life, life=life, window_s=8.0, seconds=seconds, completed_ok=800, in_flight_end=16, refused=4)
+    told = result(life, life=life, window_s=8.0, seconds=seconds, completed_ok=800, in_flight_end=16, refused=4)
     assert written.counted_by(told) == 1000 - 4 - 200 - 16
     assert written.counted_by(replace(told, window_s=8.5)) == 1000 - 4 - 100 - 16
     assert written.counted_by(replace(told, seconds=())) == 1000 - 4 - 800 - 16

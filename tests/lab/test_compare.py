@@ -9,8 +9,8 @@ from typing import cast
 import pytest
 import typer
 
-from fairground.cli import compare as command
 from fairground.cli import compared
+from fairground.cli.compare import OPTIONS, _asked
 from fairground.lab import capacity, compare
 from fairground.lab.events import Said
 from fairground.lab.places import Places
@@ -55,9 +55,9 @@ def test_the_command_asks_for_them() -> None:
     places = Places.of({})
     known = places.load_servers()
     stack = known[0].stacks[0].id
-    given = {option.name: option.default for option in command.OPTIONS} | {"a": stack, "b": stack}
+    given = {option.name: option.default for option in OPTIONS} | {"a": stack, "b": stack}
     for workload, seconds in (("transfer", (5.0, 5.0)), ("ping", (1.0, 0.03))):
-        asked = command._asked(places, {**given, "workload": workload}, known)
+        asked = _asked(places, {**given, "workload": workload}, known)
         assert (asked.load.window_s, asked.turn_s) == seconds, workload
 
 
@@ -67,8 +67,8 @@ def test_a_stack_is_held_against_itself_with_a_file_of_sql(tmp_path: Path) -> No
     known = places.load_servers()
     stack = known[0].stacks[0].id
     file.write_text("CREATE INDEX ON somewhere (something);\n", encoding="utf-8")
-    given = {option.name: option.default for option in command.OPTIONS} | {"a": stack, "sql_before": file}
-    asked = command._asked(places, given, known)
+    given = {option.name: option.default for option in OPTIONS} | {"a": stack, "sql_before": file}
+    asked = _asked(places, given, known)
     assert (asked.label_a, asked.label_b) == (stack, f"{stack} with index.sql")
     assert asked.settings.sql_before == SqlFile(str(file), file.read_text(encoding="utf-8"))
     a, b = compare._arms(places, asked)
@@ -85,9 +85,9 @@ def test_one_difference_is_compared(beside: dict[str, object], tmp_path: Path) -
     stack = known[0].stacks[0].id
     file.write_text("SELECT 1", encoding="utf-8")
     said = {name: stack if value == "stack" else value for name, value in beside.items()}
-    given = {option.name: option.default for option in command.OPTIONS} | {"a": stack, "sql_before": file} | said
+    given = {option.name: option.default for option in OPTIONS} | {"a": stack, "sql_before": file} | said
     with pytest.raises(LabError, match="name two stacks, or one stack and `--revisions` or `--sql-before`"):
-        command._asked(places, given, known)
+        _asked(places, given, known)
 
 
 def test_a_start_has_the_pairs_that_its_time_allows() -> None:

@@ -22,9 +22,9 @@ from fairground.model.window import WindowTally
 from fairground.report.boards import boards
 from fairground.report.rendering import render
 from fairground.report.run import page
-from fairground.report.run import why as told
 from fairground.report.run.controls import Controls
 from fairground.report.run.headline import headline
+from fairground.report.run.why import TriedBy, standings, tried_by
 from fairground.run.doubts import doubts
 from report import fixture
 
@@ -69,7 +69,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[WhyAsked]:
     return asked
 
 
-def events(run: Run, within_s: float, before: told.TriedBy | None = None, tick_s: float = 0.0) -> list[Event]:
+def events(run: Run, within_s: float, before: TriedBy | None = None, tick_s: float = 0.0) -> list[Event]:
     """What is told; the clock goes on by `tick_s` each time it is read."""
     moments = iter(range(1000))
     inputs = Inputs(Places.of({}, None, None), "")
@@ -122,7 +122,7 @@ def test_what_is_decided_is_not_asked_again(measured: list[WhyAsked]) -> None:
     run = named({"tx": "pool", "ping": "app-cpu"})
     first = {one.reason: one.asked for one in doubts(run, (), lambda _: None)}
     assert first["pool"] is not None and first["app-cpu"] is not None
-    tried = told.tried_by([record(run, first["pool"], 2.0), replace(record(run, first["app-cpu"], 1.0), entries=())])
+    tried = tried_by([record(run, first["pool"], 2.0), replace(record(run, first["app-cpu"], 1.0), entries=())])
     events(run, 600.0, tried)
     assert [one.reason for one in measured] == ["app-cpu"]
 
@@ -157,9 +157,9 @@ def test_standing_is_told_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     run = named({"tx": "pool", "ping": "app-cpu", "transfer": "db-lock"})
     first = {one.reason: one.asked for one in doubts(run, (), lambda _: None)}
     assert first["pool"] is not None and first["app-cpu"] is not None
-    tried = told.tried_by([record(run, first["pool"], 2.0), record(run, first["app-cpu"], 1.0)])
+    tried = tried_by([record(run, first["pool"], 2.0), record(run, first["app-cpu"], 1.0)])
     shown = boards(run)
-    assert {one.reason: one.word for one in told.standings(shown, tried)} == {
+    assert {one.reason: one.word for one in standings(shown, tried)} == {
         "pool": "confirmed by experiment",
         "app-cpu": "withdrawn by experiment",
         "db-lock": "suspicion (not tested)",
@@ -185,7 +185,7 @@ def test_json_has_the_standing_and_the_interval(capsys: pytest.CaptureFixture[st
     run = named({"tx": "pool", "ping": "app-cpu"})
     asked = next(one.asked for one in doubts(run, (), lambda _: None) if one.reason == "pool")
     assert asked is not None
-    say.the_summary(run, Path("report.html"), True, told.tried_by([record(run, asked, 2.0)]))
+    say.the_summary(run, Path("report.html"), True, tried_by([record(run, asked, 2.0)]))
     found = {one["reason"]: one for one in json.loads(capsys.readouterr().out)["reasons"]}
     assert found["app-cpu"]["standing"] == "suspicion (not tested)" and found["app-cpu"]["experiments"] == []
     (experiment,) = found["pool"]["experiments"]

@@ -13,12 +13,10 @@ import pytest
 
 from cli.command import stored
 from fairground import records
-from fairground.lab import replicate as use_case
-from fairground.lab import run as runs
 from fairground.lab.events import Absent, Event, Planned, Replicated, Replicating, Reported, Sink
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
-from fairground.lab.replicate import ReplicationAsked
+from fairground.lab.replicate import ALL, ReplicationAsked, _draw, replicate_all, replicate_suites
 from fairground.model import LabError, Suite
 from report.fixture import one_block
 from report.subjects import replicated
@@ -30,7 +28,7 @@ ABSENT = "lookup"
 @pytest.fixture
 def asked(tmp_path: Path) -> ReplicationAsked:
     """All suites of the lab."""
-    return ReplicationAsked(use_case.ALL, markdown=tmp_path / "told.md")
+    return ReplicationAsked(ALL, markdown=tmp_path / "told.md")
 
 
 @pytest.fixture
@@ -48,14 +46,14 @@ def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inputs:
     def resumed(folder: Path, _carried: Inputs, **_: Any) -> Generator[Event]:
         yield Reported(folder / "report.html", records.load_run(folder))
 
-    monkeypatch.setattr(runs, "run_suite", measured)
-    monkeypatch.setattr(runs, "resume_run", resumed)
+    monkeypatch.setattr("fairground.lab.run.run_suite", measured)
+    monkeypatch.setattr("fairground.lab.run.resume_run", resumed)
     return Inputs(Places.of(os.environ, results=tmp_path))
 
 
 def told(inputs: Inputs, asked: ReplicationAsked) -> tuple[list[Replicating], list[str], list[str]]:
     """What begins, the suites that have verdicts, and what is not here."""
-    events = list(use_case.replicate_all(inputs, asked))
+    events = list(replicate_all(inputs, asked))
     begun = [one for one in events if isinstance(one, Replicating)]
     done = [one.found.suite.id for one in events if isinstance(one, Replicated)]
     return begun, done, [one.what for one in events if isinstance(one, Absent)]
@@ -74,7 +72,7 @@ def test_all_have_a_run_of_their_own(inputs: Inputs, asked: ReplicationAsked) ->
 
 def test_an_interrupted_one_goes_on_and_so_do_those_after_it(inputs: Inputs, asked: ReplicationAsked) -> None:
     """The run that is named is gone on with; suites before it are done, and those after it get runs."""
-    list(use_case.replicate_suites(inputs, replace(asked, suite="transfer")))
+    list(replicate_suites(inputs, replace(asked, suite="transfer")))
     begun, done, _ = told(inputs, replace(asked, resume="latest"))
     assert [(one.suite, one.place) for one in begun] == [("transfer", 4), ("users", 5)] and done == ["transfer", "users"]
     assert len([one for one in inputs.places.results.iterdir() if one.is_dir()]) == 2
@@ -84,14 +82,14 @@ def test_a_run_of_no_suite_is_refused(inputs: Inputs, asked: ReplicationAsked) -
     """A run of something else is none to go on with, and one run is not judged by five suites."""
     stored(one_block(), inputs.places.results)
     with pytest.raises(LabError, match="is of none of the suites apostol, lookup"):
-        list(use_case.replicate_all(inputs, replace(asked, resume="latest")))
+        list(replicate_all(inputs, replace(asked, resume="latest")))
     with pytest.raises(LabError, match="`--run` judges the run of one suite, and `all` names several"):
-        list(use_case.replicate_all(inputs, replace(asked, of_runs=("latest",))))
+        list(replicate_all(inputs, replace(asked, of_runs=("latest",))))
 
 
 def test_the_claims_plot_stands_beside_the_markdown(tmp_path: Path) -> None:
     """It is a picture of its own there, since Markdown holds none."""
-    use_case._draw(replicated(), tmp_path / "pictures")
+    _draw(replicated(), tmp_path / "pictures")
     drawn = (tmp_path / "pictures" / "claims-fable.svg").read_text()
     assert drawn.startswith('<svg xmlns="http://www.w3.org/2000/svg"') and "aspen-first" in drawn
 
@@ -103,6 +101,6 @@ def test_what_fails_otherwise_ends_it(inputs: Inputs, asked: ReplicationAsked, m
         yield Planned(one_block().plan, inputs.places.results, 1.0)
         raise LabError("the disk is full", exit_code=3)
 
-    monkeypatch.setattr(runs, "run_suite", breaks)
+    monkeypatch.setattr("fairground.lab.run.run_suite", breaks)
     with pytest.raises(LabError, match="the disk is full"):
-        list(use_case.replicate_all(inputs, asked))
+        list(replicate_all(inputs, asked))

@@ -18,10 +18,10 @@ from fairground import records
 from fairground.host import machine
 from fairground.inputs.roots import ROOT
 from fairground.judge import validity
-from fairground.lab import run as runs
 from fairground.lab.events import Absent, Began, Building, Built, Event, Planned, Reported, Said, TrialDone, Within
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
+from fairground.lab.run import _measure, dry_run, resume_run, run_suite
 from fairground.model import CellSettings, Fault, FaultKind, LabError, Load, Progress, Suite, SuiteGroup, Verdict
 from fairground.postgres import packages
 from fairground.run import plan, retry
@@ -38,7 +38,7 @@ def test_the_time_that_is_told_is_that_of_what_is_left(monkeypatch: pytest.Monke
     whole = fixture.two_blocks()
     half = replace(whole, trials=tuple(one for one in whole.trials if one.block == 1), controls=())
     monkeypatch.setattr(records, "load_run", lambda _: half)
-    told = next(runs._measure(whole.plan, Path("run"), (), (), cast(Any, SimpleNamespace(bench=None))))
+    told = next(_measure(whole.plan, Path("run"), (), (), cast(Any, SimpleNamespace(bench=None))))
     done = records.done_slots(half)
     assert isinstance(told, Planned) and 0 < len(done) < len(whole.plan.slots)
     assert told.left_s == pytest.approx(plan.plan_seconds(slot for slot in whole.plan.slots if slot.number not in done))
@@ -61,15 +61,15 @@ def kinds(events: list[Event | Within]) -> list[type]:
 
 def test_a_dry_run_plans_and_starts_nothing(inputs: Inputs, tmp_path: Path) -> None:
     """A dry run gives the plan; what cannot be measured is an error before anything is built."""
-    assert [slot.cell.stack for slot in runs.dry_run(SUITE, inputs).slots] == ["healthy:asyncio"]
+    assert [slot.cell.stack for slot in dry_run(SUITE, inputs).slots] == ["healthy:asyncio"]
     assert list(tmp_path.iterdir()) == []
     both = replace(SUITE, groups=(GROUP, replace(GROUP, settings=replace(GROUP.settings, scale=2))))
     with pytest.raises(LabError, match="the plan has several values of `scale`: 1, 2"):
-        runs.dry_run(both, inputs)
+        dry_run(both, inputs)
     own, other = (replace(GROUP, settings=replace(GROUP.settings, postgres_version=version)) for version in (18, 16))
-    assert runs.dry_run(replace(SUITE, groups=(own,)), inputs).slots == runs.dry_run(SUITE, inputs).slots
+    assert dry_run(replace(SUITE, groups=(own,)), inputs).slots == dry_run(SUITE, inputs).slots
     with pytest.raises(LabError, match="^a given database is of one version, and several are asked for"):
-        runs.dry_run(replace(SUITE, groups=(own, other)), replace(inputs, database_url="postgresql://127.0.0.1/x"))
+        dry_run(replace(SUITE, groups=(own, other)), replace(inputs, database_url="postgresql://127.0.0.1/x"))
 
 
 @pytest.mark.parametrize(
@@ -86,14 +86,14 @@ def test_a_fault_of_what_is_not_there_is_refused(inputs: Inputs, kind: FaultKind
     fault = Fault(kind, 3.0, 500.0 if kind is FaultKind.STALL else None)
     broken = replace(GROUP, loads=(replace(LOAD, window_s=6.0, fault=fault),))
     with pytest.raises(LabError, match=message):
-        runs.dry_run(replace(SUITE, groups=(broken,)), replace(inputs, database_url=url))
+        dry_run(replace(SUITE, groups=(broken,)), replace(inputs, database_url=url))
 
 
 @pytest.mark.live
 def test_a_run_tells_what_it_does(inputs: Inputs) -> None:
     """A whole run: built, planned, begun, each trial once it is on the disk, and the report at the end."""
     heard: list[Event | Within] = []
-    for event in runs.run_suite(SUITE, inputs, heard.append):
+    for event in run_suite(SUITE, inputs, heard.append):
         heard.append(event)
         if isinstance(event, TrialDone):
             assert records.load_run(event_folder(heard)).everything[-1].number == event.trial.number
@@ -108,22 +108,22 @@ def test_a_contract_that_changed_is_another_one(inputs: Inputs, monkeypatch: pyt
     """A run that was begun with another copy of its contract does not go on, and says so in a sentence. Nothing is measured."""
     start_nothing(monkeypatch)
     folder = records.create_run(
-        inputs.places.results, runs.dry_run(SUITE, inputs), started_unix_s=0.0, machine=machine.fingerprint(False),
+        inputs.places.results, dry_run(SUITE, inputs), started_unix_s=0.0, machine=machine.fingerprint(False),
         versions={"fairground": "1", "PostgreSQL": "18.1", "contract seeds": "another"},
         database_settings={}, stacks={}, workloads={},
     )  # fmt: skip
     with pytest.raises(LabError, match="was begun with other versions: contract seeds was `another` and is `[0-9a-f]{16}`$"):
-        list(runs.resume_run(folder, inputs))
+        list(resume_run(folder, inputs))
 
 
 @pytest.mark.live
 def test_what_is_left_is_resumed(inputs: Inputs) -> None:
     """A run that is closed after its first trial keeps it, and going on measures only what is left."""
-    with closing(runs.run_suite(replace(SUITE, blocks=2), inputs)) as events:
+    with closing(run_suite(replace(SUITE, blocks=2), inputs)) as events:
         seen = until_trial(events)
     folder = event_folder(seen)
     before = records.load_run(folder)
-    rest = list(runs.resume_run(folder, inputs))
+    rest = list(resume_run(folder, inputs))
     kept = before.everything
     assert kept and records.load_run(folder).everything[: len(kept)] == kept
     done = records.done_slots(before)
@@ -149,7 +149,7 @@ def test_a_run_measures_two_versions(inputs: Inputs, monkeypatch: pytest.MonkeyP
     group = replace(GROUP, workloads=("db-ping",))
     groups = [replace(group, settings=replace(group.settings, postgres_version=version)) for version in (18, 17, 16)]
     told = list[Within]()
-    *_, end = runs.run_suite(replace(SUITE, groups=tuple(groups)), inputs, told.append)
+    *_, end = run_suite(replace(SUITE, groups=tuple(groups)), inputs, told.append)
     assert Absent("PostgreSQL 17", "there is no network") in told
     assert isinstance(end, Reported) and end.run.finished and end.run.plan.skipped == {"PostgreSQL 17": "there is no network"}
     assert {trial.cell.id.partition(" c8")[2] for trial in end.run.trials} == {"", " pg16"}

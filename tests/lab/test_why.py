@@ -13,7 +13,7 @@ from fairground.model.experiment import AS_IT_WAS, Start, WhyAsked
 from fairground.model.record import Head, Record, RecordKind
 from fairground.model.window import WindowTally
 from fairground.report.run import page
-from fairground.report.run import why as told
+from fairground.report.run.why import goodput_change, rows, sentences, tried_by
 from fairground.run import question
 from report import fixture
 
@@ -115,7 +115,7 @@ def test_what_cannot_be_asked_is_said(words: tuple[str, ...], reason: str | None
 )
 def test_a_change_is_told_as_people_tell_it(ratio: float, said: str) -> None:
     """Per cent as far as that is easy to read, times beyond; one decimal place where it is small."""
-    assert told.goodput_change(ratio) == said
+    assert goodput_change(ratio) == said
 
 
 def test_experiments_stand_on_the_page_of_their_run() -> None:
@@ -128,7 +128,7 @@ def test_experiments_stand_on_the_page_of_their_run() -> None:
         for number in range(3)
     )
     head: Head[WhyAsked] = Head(1, RecordKind.WHY, "one", "", 1.0, run.machine, {}, {}, {}, asked)
-    found = told.tried_by([Record(Path(), head, starts)])
+    found = tried_by([Record(Path(), head, starts)])
     markup = page.html(run, found)
     assert markup.count(">✓</b></small>") == 1
     assert "pool is confirmed: with a pool of 50 in place of 25 goodput rises by 80 % (97.5 % CI +80 … +80 %, 3 starts)" in markup
@@ -138,7 +138,7 @@ def test_experiments_stand_on_the_page_of_their_run() -> None:
 def test_without_a_start_the_reason_stays_a_suspicion() -> None:
     """The sentence says what is lacking."""
     asked = question.of_run(limited(), ("birch", "tx"), None, 60.0)
-    first, second = told.sentences(asked, ())
+    first, second = sentences(asked, ())
     assert first.startswith("pool stays a suspicion: with a pool of 50 in place of 25 it could not be measured twice")
     assert second == "0 sound starts are too few to tell: 3 are needed, which a longer `--budget` gives."
-    assert told.rows(asked, ())["outcome"] == "open"
+    assert rows(asked, ())["outcome"] == "open"

@@ -12,7 +12,6 @@ import pytest
 from builders.fakes import LOAD, Server, World
 from fairground.host import HostReading, Moment
 from fairground.host.cgroup import Groups
-from fairground.measure import bench as bench_module
 from fairground.measure import loaded
 from fairground.measure.bench import HOST, Bench
 from fairground.measure.schedule import Whole
@@ -77,7 +76,7 @@ def test_a_trial_is_void_by_what_disturbs_the_generators_host(tmp_path: Path, mo
 def test_what_a_host_on_this_machine_starts_is_no_stranger(monkeypatch: pytest.MonkeyPatch) -> None:
     """The lab's clocks are read with the processes of the generator's hosts that are here."""
     seen = list[object]()
-    monkeypatch.setattr(bench_module, "Moment", lambda spun_ns, also: seen.append(tuple(also)))
+    monkeypatch.setattr("fairground.measure.bench.Moment", lambda spun_ns, also: seen.append(tuple(also)))
     keeper = cast(Any, SimpleNamespace(spun_ns=lambda: None, groups=Groups(None, ())))
     far = cast(Any, SimpleNamespace(name="rack-2", moment=lambda: {}, here=(77,)))
     for elsewhere in (None, far):

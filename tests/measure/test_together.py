@@ -13,7 +13,6 @@ from builders.fakes import LOAD, WORKLOAD, FakeStack, Server, World
 from builders.paths import ROOT
 from fairground.inputs import manifest, workload_files
 from fairground.measure import loaded, session, trial
-from fairground.measure import schedule as schedules
 from fairground.measure.schedule import SideBySide
 from fairground.model import Cell, CellSettings, Control, Finding, Load, PlanSlot, Severity, Topology, Verdict
 
@@ -73,7 +72,9 @@ def test_turns_that_the_machine_spoiled_do_not_count(
     said = iter([*[()] * 6, *[(void,)] * 2 * spoiled, *[()] * 8])  # for both arms: whole windows, two warm-ups, pieces
     monkeypatch.setattr(session.validity, "findings", lambda *_, **of: next(said) if of else ())
     monkeypatch.setattr(loaded.validity, "unmade", lambda *_: ())
-    monkeypatch.setattr(schedules, "TURN_S", 0.5)  # every turn of these servers is as long, whatever is asked for
+    monkeypatch.setattr(
+        "fairground.measure.schedule.TURN_S", 0.5
+    )  # every turn of these servers is as long, whatever is asked for
     found = trial.together(world.bench(), attempts("ab", tmp_path), WORKLOAD)
     assert [(one.verdict is Verdict.VOID, len(one.turns)) for one in found] == [(verdict is Verdict.VOID, left)] * 2
     assert all((void in one.findings) == (verdict is Verdict.VOID) for one in found)

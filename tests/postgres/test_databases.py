@@ -13,9 +13,9 @@ import pytest
 from builders.testbed import FakeServer
 from fairground.host import Keeper
 from fairground.lab import building, doctor
-from fairground.lab import run as runs
 from fairground.lab.events import Absent, Said, Within
 from fairground.lab.places import Places
+from fairground.lab.run import without_own_version
 from fairground.model import CellSettings, LabError, Load, RunSettings, Suite, SuiteGroup
 from fairground.postgres import databases, packages
 from fairground.postgres.databases import Databases
@@ -87,8 +87,8 @@ def test_a_given_database_has_one_version() -> None:
 
 def test_the_labs_own_version_makes_no_cell_of_its_own() -> None:
     """Naming 18 is the same as naming none; a given database is asked whether it is 18."""
-    assert runs.without_own_version(on(16, 18), None) == on(16, None)
-    assert runs.without_own_version(on(18), URL) == on(18)
+    assert without_own_version(on(16, 18), None) == on(16, None)
+    assert without_own_version(on(18), URL) == on(18)
 
 
 def test_a_version_that_cannot_be_had_is_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

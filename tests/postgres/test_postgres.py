@@ -18,7 +18,7 @@ from fairground.host import Keeper
 from fairground.model import ContractError, Durability, LabError
 from fairground.model.contract import ContractData, SqlFile
 from fairground.postgres import Database, embedded, template
-from fairground.postgres import database as database_module
+from fairground.postgres.database import MARK, DatabaseAddress
 
 READ = """
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
@@ -136,7 +136,7 @@ def test_half_made_template_is_made_anew(database: Database) -> None:
         for place in ("fairground_trial", name):
             connection.execute(f"DROP DATABASE IF EXISTS {place} WITH (FORCE)".encode())
         connection.execute(f"CREATE DATABASE {name}_building".encode())
-        connection.execute(f"COMMENT ON DATABASE {name}_building IS '{database_module.MARK}'".encode())
+        connection.execute(f"COMMENT ON DATABASE {name}_building IS '{MARK}'".encode())
     with database.connect(f"{name}_building") as connection:
         connection.execute("CREATE TABLE users (half integer)")
     assert database.prepare(SEEDS.data(SCALE)) == name
@@ -204,7 +204,7 @@ def test_sql_before_a_load_is_on_the_fresh_data_of_whoever_asks(database: Databa
 
 def test_url_quotes_what_must_be_quoted() -> None:
     """Users and passwords with URL characters survive the way into `DATABASE_URL`."""
-    address = database_module.DatabaseAddress("127.0.0.1", 5555, "us@er", "p/w:?#")
+    address = DatabaseAddress("127.0.0.1", 5555, "us@er", "p/w:?#")
     read = psycopg.conninfo.conninfo_to_dict(address.url("data"))
     assert (read["user"], read["password"], read["dbname"], str(read["port"])) == ("us@er", "p/w:?#", "data", "5555")
 

@@ -13,7 +13,7 @@ from builders.contracts import SEEDS
 from fairground import postgres
 from fairground.model import LabError
 from fairground.postgres import Database
-from fairground.postgres import database as database_module
+from fairground.postgres.database import DatabaseAddress
 
 SCALE = 1
 
@@ -21,9 +21,7 @@ SCALE = 1
 def url_of(database: Database, user: str | None = None, password: str | None = None) -> str:
     """A URL for `given`, as the superuser or another."""
     address = database.admin
-    return database_module.DatabaseAddress(address.host, address.port, user or address.user, password or address.password).url(
-        "postgres"
-    )
+    return DatabaseAddress(address.host, address.port, user or address.user, password or address.password).url("postgres")
 
 
 def refusal(url: str) -> LabError:

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from builders.full import full
-from builders.stored import SCHEMA_FILE, START, head, small_plan, trial, written
-from builders.stored import new as new_run
+from builders.stored import SCHEMA_FILE, START, head, new, small_plan, trial, written
 from fairground import model, records
 from fairground.model import Ending, LabError, Limit, Machine, StackInfo
 from fairground.model.record import RecordEnd, RecordKind
@@ -138,7 +137,7 @@ def test_no_record_is_refused(tmp_path: Path) -> None:
 def test_records_of_all_kinds_are_listed_and_found(tmp_path: Path) -> None:
     """Each kind is listed with its page, and found by id, beginning, path and kind; `latest` is the newest of a kind."""
     made = {kind: written(tmp_path, kind, 1) for kind in RecordKind if kind is not RecordKind.RUN}
-    run = new_run(tmp_path, started=START - 60)
+    run = new(tmp_path, started=START - 60)
     (tmp_path / "other").mkdir()
     listed = {one.id: one for one in records.list_records(tmp_path)}
     assert {one.kind for one in listed.values()} == set(RecordKind) and len(listed) == len(RecordKind)
@@ -165,8 +164,8 @@ def test_records_of_all_kinds_are_listed_and_found(tmp_path: Path) -> None:
 
 def test_the_latest_of_a_minute_is_the_one_that_began_last(tmp_path: Path) -> None:
     """The name tells the minute, the head the moment. A whole id is that record, although another one begins with it."""
-    later, first = (new_run(tmp_path, small_plan(title=title), START + after) for title, after in (("a", 1), ("b", 0)))
-    second = new_run(tmp_path, small_plan(title="b"), START)
+    later, first = (new(tmp_path, small_plan(title=title), START + after) for title, after in (("a", 1), ("b", 0)))
+    second = new(tmp_path, small_plan(title="b"), START)
     assert records.find_run(tmp_path, "latest") == later
     assert (records.find_run(tmp_path, first.name), second.name) == (first, f"{first.name}-2")
 
@@ -187,7 +186,7 @@ def test_a_run_that_is_not_found(text: str, message: str, hint: str, tmp_path: P
     """An unclear name is met with the runs that there are."""
     monkeypatch.chdir(tmp_path)
     for title in ("demo", "other"):
-        new_run(Path("results"), small_plan(title=title))
+        new(Path("results"), small_plan(title=title))
     with pytest.raises(LabError) as raised:
         records.find_run(Path("results"), text)
     assert (raised.value.message, raised.value.hint) == (message, hint)

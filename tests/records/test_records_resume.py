@@ -20,8 +20,7 @@ from fairground.capacity.cells import capacities_of
 from fairground.capacity.loadcurve import CurvePoint, StepJudgement, StepWord
 from fairground.capacity.parts import CapacityPart, Phase
 from fairground.capacity.service.known import service_of
-from fairground.capacity.service.parts import ServiceChecks, Unit
-from fairground.capacity.service.parts import ServicePart as TryPart
+from fairground.capacity.service.parts import ServiceChecks, ServicePart, Unit
 from fairground.capacity.service.values import Closed
 from fairground.lab import capacity, pages, service
 from fairground.lab.events import Event, Finished, RecordOpened, UnitDone
@@ -31,7 +30,7 @@ from fairground.model.pair import Round, WindowPair, WindowTally
 from fairground.model.record import CapacityAsked, ComparisonAsked, Head, Record, RecordKind, TryAsked
 from fairground.report.compared import comparison_of
 from fairground.run import stopping
-from fairground.stats.differences import DifferenceWord as Call
+from fairground.stats.differences import DifferenceWord
 
 COMPARED = ComparisonAsked("a", "b", "one:a", "one:b", None, "ping", Load(), CellSettings(), 1, 100.0, 0.0001, 1, 0.01, 0.1)
 SOUGHT = CapacityAsked(
@@ -134,7 +133,7 @@ def test_a_comparison_is_shown_again_from_its_record(tmp_path: Path) -> None:
     pages.write(records.load(whole.folder))
     assert {path.name: path.read_text() for path in whole.folder.glob("compare.*")} == first
     goodput, cost = comparison_of(whole).lines
-    assert (goodput.difference.word, cost.difference.word) == (Call.FASTER, Call.EQUIVALENT)
+    assert (goodput.difference.word, cost.difference.word) == (DifferenceWord.FASTER, DifferenceWord.EQUIVALENT)
 
 
 def test_two_modes_are_in_sentences_document_and_page(tmp_path: Path) -> None:
@@ -246,7 +245,7 @@ def test_a_server_that_fails_has_no_capacity_and_the_next_cell_is_measured(tmp_p
 # ---------------------------------------------------------------- a try
 
 
-def tried(record: Record[Any, Any], measure: Callable[[Sequence[TryPart]], Iterator[TryPart]]) -> Iterator[Event]:
+def tried(record: Record[Any, Any], measure: Callable[[Sequence[ServicePart]], Iterator[ServicePart]]) -> Iterator[Event]:
     """The events of a try whose parts `measure` makes."""
     return record_units(record, service.missing_parts(measure(record.entries)))
 
@@ -254,15 +253,17 @@ def tried(record: Record[Any, Any], measure: Callable[[Sequence[TryPart]], Itera
 LOOPS = (1, 10, 100)
 
 
-def try_parts() -> list[TryPart]:
+def try_parts() -> list[ServicePart]:
     """The parts of a visit to a service that answers."""
     checks = ServiceChecks(200, "text/plain", "aGk=", 2, True, (Finding("status", Severity.NOTE, "200"),), "process 7")
-    loops = [TryPart(Unit.LOOP, closed=Closed(count, 100.0 * count, 1000.0, None, 100, 0, None, None, None)) for count in LOOPS]
+    loops = [
+        ServicePart(Unit.LOOP, closed=Closed(count, 100.0 * count, 1000.0, None, 100, 0, None, None, None)) for count in LOOPS
+    ]
     at = replace(step(1000), latency_ok=None)
     return [
-        TryPart(Unit.CHECKS, checks=checks),
+        ServicePart(Unit.CHECKS, checks=checks),
         *loops,
-        TryPart(Unit.CURVE, curve=(CurvePoint("curve", 1, at, StepJudgement(StepWord.KEPT, "")),)),
+        ServicePart(Unit.CURVE, curve=(CurvePoint("curve", 1, at, StepJudgement(StepWord.KEPT, "")),)),
     ]
 
 
@@ -271,7 +272,7 @@ def test_a_try_goes_on_with_the_part_that_is_missing(stop_after: int, tmp_path: 
     """Checks and loops that are finished are kept, and the page is the same again."""
     record, made = begun(tmp_path, RecordKind.TRY, TRIED), list[int]()
 
-    def measure(done: Sequence[TryPart], stop: int | None = None) -> Iterator[TryPart]:
+    def measure(done: Sequence[ServicePart], stop: int | None = None) -> Iterator[ServicePart]:
         for place, part in list(enumerate(try_parts()))[len(done) :]:
             if place == stop:
                 raise Interrupted
@@ -291,7 +292,9 @@ def test_a_try_goes_on_with_the_part_that_is_missing(stop_after: int, tmp_path: 
 
 def test_a_service_that_never_answered_has_a_page(tmp_path: Path) -> None:
     """What it did is a finding, and what nobody measured is unknown."""
-    whole = last(tried(begun(tmp_path, RecordKind.TRY, TRIED), lambda done: iter([TryPart(Unit.SERVICE, findings=(REJECT,))])))
+    whole = last(
+        tried(begun(tmp_path, RecordKind.TRY, TRIED), lambda done: iter([ServicePart(Unit.SERVICE, findings=(REJECT,))]))
+    )
     visit = service_of(records.load(whole.folder))
     assert (visit.conduct, visit.closed, visit.broken) == (None, (), (REJECT,))
     assert REJECT.sentence in pages.write(whole).read_text()
@@ -300,7 +303,7 @@ def test_a_service_that_never_answered_has_a_page(tmp_path: Path) -> None:
 def test_a_try_in_which_nothing_was_measured_leaves_no_record(tmp_path: Path) -> None:
     """Where nobody answers at all the error is told, and no folder would be taken for a measurement."""
 
-    def measure(done: Sequence[TryPart]) -> Iterator[TryPart]:
+    def measure(done: Sequence[ServicePart]) -> Iterator[ServicePart]:
         raise LabError("nobody answers", exit_code=3)
         yield from ()
 

@@ -15,8 +15,7 @@ from builders import stored
 from fairground import records
 from fairground.host import disk
 from fairground.model import DatabaseEnded, GoneError, LabError, MachineError, StorageError, of_machine
-from fairground.model.error import RECORD_HEAD as HEAD
-from fairground.model.error import resumable
+from fairground.model.error import RECORD_HEAD, resumable
 from fairground.records import journal
 
 Disk = Callable[..., Path]
@@ -114,7 +113,7 @@ def test_an_error_of_our_own_stays_one() -> None:
 
 def test_what_goes_on_is_said(tmp_path: Path) -> None:
     """An error in the middle of a run names the command that goes on; wrong input does not."""
-    (tmp_path / HEAD).touch()
+    (tmp_path / RECORD_HEAD).touch()
     with pytest.raises(StorageError) as refused, resumable(tmp_path, "./fairground run --resume x"):
         raise OSError(errno.ENOSPC, "full")
     assert refused.value.hint is not None and refused.value.hint.endswith(
@@ -131,7 +130,7 @@ def test_of_a_record_that_was_removed_nothing_is_kept(error: Exception, tmp_path
     with pytest.raises(GoneError, match="was removed while it was measured into") as refused, resumable(tmp_path, "again"):
         raise error
     assert refused.value.exit_code == 3 and "again" not in str(refused.value.hint)
-    (tmp_path / HEAD).touch()
+    (tmp_path / RECORD_HEAD).touch()
     with pytest.raises(type(error)), resumable(tmp_path, "again"):
         raise error
 

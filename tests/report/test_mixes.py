@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 
-from fairground.cli import board as terminal
 from fairground.cli import streams
+from fairground.cli.board import Table
 from fairground.model import RequestResult, Run, Trial
 from fairground.report.boards import boards
 from fairground.report.run import mixes, page
@@ -67,7 +67,7 @@ def test_everybody_is_told_of_the_requests() -> None:
     assert "Requests of tx. CPU is that of the whole mix." in html and "&lt;add&gt;" in html and "<add>" not in html
     assert "| stack | request | good answers/s |" in text and "| alder:inline | page |" in text
     sink = io.StringIO()
-    streams.Terminal(file=sink, width=160, color_system=None).print(terminal.Table(boards(run), None))
+    streams.Terminal(file=sink, width=160, color_system=None).print(Table(boards(run), None))
     assert "alder:inline: page " in sink.getvalue() and "14 not ok" in sink.getvalue()
     trial = next(one for one in run.trials if one.result and one.result.requests and one.goodput_per_s is not None)
     assert "Requests of the mix" in trial_page.html(run, trial, (trial,))

@@ -24,7 +24,7 @@ from fairground.report.run import grid, story, table
 from fairground.report.run.controls import Controls
 from fairground.report.run.headline import headline
 from fairground.report.text import words
-from fairground.report.text.rows import letters as letters_of
+from fairground.report.text.rows import letters
 from fairground.stats.comparisons import Comparison, Quantity, way_of
 from fairground.stats.differences import CALLED, DifferenceWord
 from report import fixture
@@ -79,9 +79,9 @@ def better_of(found: Comparison) -> set[tuple[str, str]]:
     return {pair if word is DifferenceWord.FASTER else pair[::-1] for pair, word in called}
 
 
-def sharing(letters: dict[str, str]) -> set[tuple[str, str]]:
+def sharing(groups: dict[str, str]) -> set[tuple[str, str]]:
     """The pairs of stacks that share a letter, either first."""
-    return {(a, b) for a, b in itertools.permutations(letters, 2) if set(letters[a].split()) & set(letters[b].split())}
+    return {(a, b) for a, b in itertools.permutations(groups, 2) if set(groups[a].split()) & set(groups[b].split())}
 
 
 def said_of(run: Run, shown: tuple[Board, ...]) -> Iterator[str]:
@@ -155,7 +155,7 @@ def test_the_terminal_has_the_letters_of_the_page(seed: int) -> None:
     console.print(Table(shown))
     lines = [line for line in console.export_text().splitlines() if NAME.search(line)]
     named = [(board, words.group_names(board.goodput) if board.goodput else {}) for board in shown]
-    rows = [(row.stack, letters_of(names.get(row.stack, ""))) for board, names in named for row in board.rows]
+    rows = [(row.stack, letters(names.get(row.stack, ""))) for board, names in named for row in board.rows]
     assert [(line[2 : line.index(stack)].strip(), stack) for line, (stack, _) in zip(lines, rows, strict=True)] == [
-        (letters, stack) for stack, letters in rows
+        (group, stack) for stack, group in rows
     ]

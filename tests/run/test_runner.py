@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from builders.trials import trial as made
+from builders import trials
 from fairground import measure, records
 from fairground.host import machine
 from fairground.model import (
@@ -60,7 +60,7 @@ class Lab:
     def measure(self, slot: PlanSlot, attempt: int, name: str) -> Trial:
         """A trial that took no time."""
         self._seen += 1
-        one = made(slot.cell.stack, slot.block, 10_000.0 * (1 + 0.2 * (self._seen % 3)), control=slot.control)
+        one = trials.trial(slot.cell.stack, slot.block, 10_000.0 * (1 + 0.2 * (self._seen % 3)), control=slot.control)
         verdict = next(self._verdicts, Verdict.VALID)
         return replace(one, number=slot.number, attempt=attempt, folder=name, verdict=verdict)
 

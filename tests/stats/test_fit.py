@@ -9,9 +9,8 @@ from collections.abc import Iterator
 import numpy
 import pytest
 
-from fairground.stats import fit as fitting
 from fairground.stats import intervals
-from fairground.stats.fit import Fit, FitPoint
+from fairground.stats.fit import Fit, FitPoint, together
 
 TRUE = {"a": 0.0, "b": 0.3, "c": -0.2, "d": 0.1, "e": 0.5}
 
@@ -143,7 +142,7 @@ def layouts(
 
 def held(fits: list[Fit[int]]) -> Iterator[tuple[int, bool]]:
     """For each pair of each field: the field's place, and whether the interval holds the truth, which is 0."""
-    for place, fit in enumerate(fitting.together(fits)):
+    for place, fit in enumerate(together(fits)):
         for one, other in itertools.combinations(fit.names, 2):
             found = fit.against(one, other)
             assert found is not None
@@ -199,7 +198,7 @@ def test_a_stack_of_two_modes_keeps_its_own_spread(runs: int) -> None:
                     for stack in range(5)
                 )
             )
-        found = fitting.together(fits)[1].against(1, 0)
+        found = together(fits)[1].against(1, 0)
         assert found is not None
         true.append(found.interval().low <= 0 <= found.interval().high)
     assert sum(true) / len(true) > 0.7
@@ -220,11 +219,11 @@ def test_a_stack_that_is_noisy_everywhere_widens_others_by_little() -> None:
                     for name in names
                 ]
             )
-        for fit in fitting.together([Fit(some) for some in points]):
+        for fit in together([Fit(some) for some in points]):
             with_it += [half_width(fit, name) for name in range(1, 7)]
             its_own.append(half_width(fit, 7))
         calm = [Fit(point for point in some if point.name != 7) for some in points]
-        without += [half_width(fit, name) for fit in fitting.together(calm) for name in range(1, 7)]
+        without += [half_width(fit, name) for fit in together(calm) for name in range(1, 7)]
     assert numpy.median(with_it) < 1.6 * numpy.median(without) < 0.15
     assert numpy.median(its_own) > 0.5
 
@@ -260,7 +259,7 @@ def test_equal_stacks_are_seldom_called() -> None:
     """Held to their number (Bonferroni), the pairs of one workload of equal stacks are called in about one run of twenty."""
     called, fields = 0, 0
     for seed in range(40):
-        for fit in fitting.together(layouts(seed, 6, 2, 6, 0.3)):
+        for fit in together(layouts(seed, 6, 2, 6, 0.3)):
             found = [fit.against(one, other) for one, other in itertools.combinations(fit.names, 2)]
             values = [one.p for one in found if one is not None]
             fields, called = fields + 1, called + (min(values) * len(values) < 0.05)

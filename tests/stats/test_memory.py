@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairground.model.memory import RememberedSpread, SeenSpread
-from fairground.stats import fit as fitting
 from fairground.stats import memory, moderated
-from fairground.stats.fit import Fit, FitPoint
+from fairground.stats.fit import Fit, FitPoint, together
 from fairground.stats.moderated import Prior, Spreads, Variance
 
 WAY = "goodput", True, "engine 1 s"
@@ -46,7 +45,7 @@ def test_a_variance_lies_between_its_own_and_what_is_foretold(own: float, freedo
 def test_memory_that_is_like_today_narrows_an_interval() -> None:
     """Two stacks of four blocks have three degrees of freedom, and more with it."""
     today = next(fit for seed in range(50) if 0.6 < (fit := pair(seed, 0.08)).spreads.shared.value / 0.0064 < 0.9)
-    alone, beside = (fitting.together([today], some)[0].against("a", "b") for some in ((), known(0.08, 5.0)))
+    alone, beside = (together([today], some)[0].against("a", "b") for some in ((), known(0.08, 5.0)))
     assert alone is not None and beside is not None
     assert alone.middle == pytest.approx(beside.middle)
     assert (alone.freedom, beside.freedom) == (pytest.approx(3), pytest.approx(8))
@@ -56,15 +55,15 @@ def test_memory_that_is_like_today_narrows_an_interval() -> None:
 @pytest.mark.parametrize("sd", [0.02, 5.0])
 def test_memory_that_today_contradicts_is_left_out(sd: float) -> None:
     """A noisy day is not made quiet, and a machine that has become quiet is not made noisy: the numbers are those without it."""
-    alone, beside = (fitting.together([pair(3, 0.08)], some)[0].against("a", "b") for some in ((), known(sd, 5.0)))
+    alone, beside = (together([pair(3, 0.08)], some)[0].against("a", "b") for some in ((), known(sd, 5.0)))
     assert alone == beside
 
 
 def test_nothing_that_is_known_changes_nothing() -> None:
     """No prior, no field with one, and a run that knows too little of today: the numbers are those of today."""
     four, two = pair(1, 0.08), pair(1, 0.08, blocks=2)
-    assert fitting.together([four], [{}])[0].against("a", "b") == fitting.together([four])[0].against("a", "b")
-    assert fitting.together([two], known(0.08, 5.0))[0].against("a", "b") == fitting.together([two])[0].against("a", "b")
+    assert together([four], [{}])[0].against("a", "b") == together([four])[0].against("a", "b")
+    assert together([two], known(0.08, 5.0))[0].against("a", "b") == together([two])[0].against("a", "b")
 
 
 def test_a_run_of_many_takes_only_how_they_differ() -> None:
@@ -72,7 +71,7 @@ def test_a_run_of_many_takes_only_how_they_differ() -> None:
     draw = numpy.random.default_rng(4)
     fits = [Fit(FitPoint(name, block, block, draw.normal(0, 0.08)) for block in range(4) for name in "abcd") for _ in range(5)]
     foretold = [dict.fromkeys("abcd", Prior(0.082**2, 4.0, math.inf)) for _ in fits]
-    alone, beside = fitting.together(fits), fitting.together(fits, foretold)
+    alone, beside = together(fits), together(fits, foretold)
     for one, other in zip(alone, beside, strict=True):
         for names in itertools.combinations("abcd", 2):
             was, is_now = one.against(*names), other.against(*names)

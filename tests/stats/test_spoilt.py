@@ -7,9 +7,8 @@ import itertools
 import numpy
 import pytest
 
-from fairground.stats import fit as fitting
 from fairground.stats import spoilt
-from fairground.stats.fit import Fit, FitPoint
+from fairground.stats.fit import Fit, FitPoint, _lent, together
 from fairground.stats.moderated import Variance
 
 
@@ -34,9 +33,9 @@ def halves(fits: list[Fit[str]]) -> list[float]:
 
 def test_a_spoilt_block_is_found_and_weighed_down() -> None:
     """Its variance is found as about sixteen times the others', and intervals are nearly those of the other blocks."""
-    found = fitting.together(run(1, 4, 4.0))
+    found = together(run(1, 4, 4.0))
     assert set(found[0].spoilt) == {3} and 6 < found[0].spoilt[3] < 40
-    calm = fitting.together([Fit(point for point in fit._points if point.block != 3) for fit in run(1, 4, 4.0)])
+    calm = together([Fit(point for point in fit._points if point.block != 3) for fit in run(1, 4, 4.0)])
     assert numpy.median(halves(found)) < 1.1 * numpy.median(halves(calm))
 
 
@@ -44,21 +43,21 @@ def test_a_calm_run_is_as_it_was() -> None:
     """Without a spoilt block nothing moves: the numbers are those of values that all count by their stack alone."""
     for seed in range(4):
         fits = run(seed, 4, 1.0)
-        found = fitting.together(fits)
+        found = together(fits)
         assert not found[0].spoilt
-        assert [one.against("a", "b") for one in found] == [one.against("a", "b") for one in fitting._lent(fits, ())]
+        assert [one.against("a", "b") for one in found] == [one.against("a", "b") for one in _lent(fits, ())]
 
 
 def test_few_runs_without_one_seem_to_have_one() -> None:
     """About LEVEL of them."""
-    taken = [bool(fitting.together(run(seed, 5, 1.0, 3))[0].spoilt) for seed in range(60)]
+    taken = [bool(together(run(seed, 5, 1.0, 3))[0].spoilt) for seed in range(60)]
     assert sum(taken) / len(taken) <= 0.12
 
 
 @pytest.mark.parametrize("blocks", [2, 3])
 def test_few_blocks_have_no_spoilt_one(blocks: int) -> None:
     """Of two nobody can say which, and of three the calm ones say too little."""
-    assert not fitting.together(run(2, blocks, 6.0))[0].spoilt
+    assert not together(run(2, blocks, 6.0))[0].spoilt
 
 
 def test_fewer_than_half_are_spoilt() -> None:
@@ -75,4 +74,4 @@ def test_fewer_than_half_are_spoilt() -> None:
 def test_exact_values_have_no_spoilt_block() -> None:
     """Where nothing scatters nothing is found, and nothing is divided by."""
     fits = [Fit(FitPoint(name, block, block, 0.1 * block) for block in range(5) for name in "abc")]
-    assert not fitting.together(fits)[0].spoilt
+    assert not together(fits)[0].spoilt
