@@ -57,12 +57,10 @@ class OwnView:
     hosts: Path | None = None
 
 
-ANSWERS_S = 20.0
-"""A keeper that does not answer within so long stands still."""
+ANSWERS_S, CLOSES_S = 20.0, 20.0
+"""A keeper that does not answer within so long stands still. The time in which one ends what it keeps."""
 LOOK_S = 1.0
 """So often it is looked whether it stands still: somebody may have stopped it."""
-CLOSES_S = 20.0
-"""The time in which a keeper ends what it keeps."""
 STOPPED = frozenset("Tt")
 
 
