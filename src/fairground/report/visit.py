@@ -110,8 +110,9 @@ def _handshakes(found: Visit) -> str | None:
 
 
 def lines(found: Visit) -> tuple[str, ...]:
-    """The checks, one on a line."""
-    return tuple(f"{MARK[one.severity]} {one.id:<11} {foreign.line(one.sentence)}" for one in _findings(found))
+    """The checks, one on a line. What the service did wrong by itself, or under load, is among the sentences."""
+    checked = found.conduct.findings if found.conduct is not None else ()
+    return tuple(f"{MARK[one.severity]} {one.id:<11} {foreign.line(one.sentence)}" for one in checked)
 
 
 def request_lines(found: Visit) -> tuple[str, ...]:
