@@ -9,7 +9,7 @@ import pytest
 
 from builders.hostile import HOSTILE, is_clean, poisoned
 from fairground.capacity.search import Capacity
-from fairground.capacity.service.values import Visit
+from fairground.capacity.service.values import Conduct, Visit
 from fairground.model import Finding, Severity, Suite, Trial, Verdict, foreign
 from fairground.report import capacity, comparison, replication, visit
 from fairground.report.boards import boards
@@ -50,7 +50,9 @@ def test_visit_is_clean() -> None:
     one = Visit(HOSTILE, "GET", "p99<50ms", 50_000.0, None, HOSTILE, notes=(HOSTILE,), findings=(FINDING,), limited_by=(FINDING,))
     made = visit.html(one, [HOSTILE], HOSTILE)
     assert is_clean(made) and "<script>alert" not in made and "&lt;script&gt;" in made
-    assert all(is_clean(line) for line in visit.lines(one))
+    assert all(is_clean(line) and "\n" not in line for line in visit.sentences(one))
+    checked = replace(one, conduct=Conduct(200, None, None, 0, True, (FINDING,)))
+    assert len(visit.lines(checked)) == 1 and all(is_clean(line) for line in visit.lines(checked))
 
 
 def test_replication_is_clean() -> None:

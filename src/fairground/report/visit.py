@@ -25,7 +25,7 @@ def sentences(found: Visit) -> tuple[str, ...]:
     """Say what was found about the service, most important first."""
     checked = found.conduct.findings if found.conduct is not None else ()
     broken, warned = (sum(one.severity is severity for one in checked) for severity in (Severity.REJECT, Severity.WARN))
-    said = [one.sentence for one in found.findings if one.severity is Severity.REJECT]
+    said = [foreign.line(one.sentence) for one in found.findings if one.severity is Severity.REJECT]
     if checked:
         said.append(f"{len(checked) - broken - warned} of {len(checked)} checks hold" + (f", {warned} warn" if warned else "")
                     + (f", {broken} fail: clients will fail on that" if broken else ""))  # fmt: skip
@@ -48,9 +48,9 @@ def sentences(found: Visit) -> tuple[str, ...]:
             said.append(
                 f"At first {rates} did not keep it, and a higher rate did: so that was measured three times, and most decide"
             )
-    said += [one.sentence for one in found.findings if one.severity is not Severity.REJECT]
+    said += [foreign.line(one.sentence) for one in found.findings if one.severity is not Severity.REJECT]
     if found.limited_by:
-        said.append(f"Suspected limit, {found.limited_by[0].id}: {found.limited_by[0].sentence}")
+        said.append(f"Suspected limit, {found.limited_by[0].id}: {foreign.line(found.limited_by[0].sentence)}")
     elif found.closed:
         said.append("What limits it cannot be told from outside" + ("" if found.server else ": whose CPU it uses is not known"))
     return tuple(said)
