@@ -108,7 +108,7 @@ def test_cases_that_a_stack_is_not_asked_do_not_judge_it(servers: tuple[Server, 
     serving = replace(payer, variant=replace(payer.variant, serves=SEEDS.optional))
     before = [passes.pass_of(one) for one in (payer, serving)]
     (optional, *_) = (case for case in CASES if case.workloads and set(case.workloads) <= set(SEEDS.optional))
-    monkeypatch.setattr(passes.cases, "load", lambda _: (*CASES, replace(optional, id="another")))
+    monkeypatch.setattr(passes, "load", lambda _: (*CASES, replace(optional, id="another")))
     passes.judges.cache_clear()
     after = [passes.pass_of(one) for one in (payer, serving)]
     passes.judges.cache_clear()

@@ -16,8 +16,10 @@ from fairground.capacity.loadcurve import CurvePoint, StepJudgement, StepWord
 from fairground.capacity.service import drive
 from fairground.capacity.service.parts import Ahead, ServicePart
 from fairground.capacity.service.values import Visit, doubtful, kept_by_rate
+from fairground.cli.attempt import exit_code
+from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.measure.schedule import Rates
-from fairground.model import Gap, Load, RateStep, Result
+from fairground.model import Finding, Gap, Load, RateStep, Result, Severity
 from fairground.report.visit import sentences
 
 Answer = Callable[[float, int], RateStep]
@@ -34,7 +36,19 @@ def missed(rate: float) -> RateStep:
     return step(5000, 5000, rate=rate)
 
 
-def curve(answer: Answer, asked: list[Rates] | None = None, best_per_s: float = 1000.0) -> Visit:
+def kept_always(rate: float, _: int) -> RateStep:
+    """A service without a limit."""
+    return kept(rate)
+
+
+def untold(rate: float) -> RateStep:
+    """There are too few requests to tell."""
+    return step(3, rate=rate)
+
+
+def curve(
+    answer: Answer, asked: list[Rates] | None = None, best_per_s: float = 1000.0, at_least_per_s: float | None = None
+) -> Visit:
     """The visit whose curve came of a service that answers so; `asked` gets the rates of each load."""
     seen: dict[float, int] = {}
     loads = list[Rates]() if asked is None else asked
@@ -48,10 +62,14 @@ def curve(answer: Answer, asked: list[Rates] | None = None, best_per_s: float = 
         loads.append(rates)
         return SimpleNamespace(steps=steps, void=None, whole=full(Result))
 
-    *ahead, part = drive._curve(load, best_per_s, drive.ServiceEffort(objective.parse("p99<50ms"), 2, 5000, threads=3))
+    *ahead, part = drive._curve(
+        load,
+        best_per_s,
+        drive.ServiceEffort(objective.parse("p99<50ms"), 2, 5000, threads=3, at_least_per_s=at_least_per_s),
+    )
     assert isinstance(part, ServicePart) and all(isinstance(one, Ahead) for one in ahead)
     assert [one.left_s for one in ahead] == [2.0 * len(rates) + drive.LEAD_S for rates in loads]
-    return Visit("u", "GET", "p99<50ms", 50_000.0, None, None, curve=part.curve or ())
+    return Visit("u", "GET", "p99<50ms", 50_000.0, None, None, curve=part.curve or (), at_least_per_s=at_least_per_s)
 
 
 def test_one_missed_step_does_not_decide() -> None:
@@ -63,6 +81,46 @@ def test_one_missed_step_does_not_decide() -> None:
     rates = [point.step.rate_per_s for point in found.curve]
     assert rates == sorted(rates) and [point.trial for point in found.curve[:3]] == [1, 2, 3]
     assert "At first 100/s did not keep it, and a higher rate did" in " ".join(sentences(found))
+
+
+@pytest.mark.parametrize(
+    ("answer", "enough", "said"),
+    [
+        (
+            lambda rate, _: kept(rate),
+            True,
+            "It keeps p99<50ms at the 600 requests a second that are asked for, in 3 of 3 measurements",
+        ),
+        (
+            lambda rate, before: missed(rate) if rate == 600 and before else kept(rate),
+            False,
+            "It does not keep p99<50ms at the 600 requests a second that are asked for, in 2 of 3 measurements: "
+            "50.00% of the requests missed p99<50ms",
+        ),
+        (
+            lambda rate, _: untold(rate),
+            None,
+            "Whether it keeps p99<50ms at the 600 requests a second that are asked for cannot be told: ",
+        ),
+    ],
+)
+def test_a_rate_that_is_asked_for(answer: Answer, enough: bool | None, said: str) -> None:
+    """It is one of the curve's rates, measured three times, and most of them decide; the first sentence says so."""
+    asked = list[Rates]()
+    found = curve(answer, asked, at_least_per_s=600.0)
+    assert [rate for rate, _ in asked[0]] == [100, 250, 500, 600, 700, 850, 1000, 1200]
+    assert sum(rate == 600 for rates in asked for rate, _ in rates) == 3
+    assert found.keeps_enough is enough and sentences(found)[0].startswith(said)
+    assert exit_code(found) == {True: 0, False: BAD_ANSWER, None: NOTHING_MEASURED}[enough]
+    assert curve(kept_always).keeps_enough is None
+
+
+def test_a_rate_that_was_never_offered_is_not_kept() -> None:
+    """Where no load got so far, nothing tells."""
+    found = replace(curve(kept_always), curve=(), at_least_per_s=600.0)
+    assert found.keeps_enough is None and sentences(found)[0].endswith("cannot be told: it was not loaded")
+    broken = replace(found, findings=(Finding("server-exit", Severity.REJECT, "it ended"),))
+    assert (exit_code(found), exit_code(broken)) == (NOTHING_MEASURED, BAD_ANSWER)
 
 
 def test_a_step_that_misses_every_time_decides() -> None:
@@ -108,11 +166,6 @@ def test_most_steps_decide(said: tuple[StepWord, ...], kept_word: bool | None, a
     points = [CurvePoint("curve", number, kept(1.0), StepJudgement(word, "")) for number, word in enumerate(said, 1)]
     points.append(CurvePoint("curve", 1, kept(2.0), StepJudgement(StepWord.KEPT, "")))
     assert kept_by_rate(points) == {1.0: kept_word, 2.0: True} and doubtful(points) == again
-
-
-def untold(rate: float) -> RateStep:
-    """There are too few requests to tell."""
-    return step(3, rate=rate)
 
 
 def test_what_cannot_be_told_is_no_miss() -> None:

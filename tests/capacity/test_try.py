@@ -37,7 +37,8 @@ def attempt(*words: str) -> subprocess.CompletedProcess[str]:
 def test_a_service_that_runs(tmp_path: Path) -> None:
     """Checks, closed loops and a load curve of a service that is up; its process is found and metered; page and JSON are kept."""
     with served("null") as port:
-        done = attempt(f"http://localhost:{port}/x?a=1", "--window", "1", "--results", str(tmp_path), "--json")
+        must = ("--at-least", "50", "--slo", "p50<2s,errors<50%")
+        done = attempt(f"http://localhost:{port}/x?a=1", "--window", "1", *must, "--results", str(tmp_path), "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["schema"] == 1 and found["status"] == 200 and found["same_bodies"]
@@ -45,10 +46,41 @@ def test_a_service_that_runs(tmp_path: Path) -> None:
     assert [one["connections"] for one in found["closed"]] == [1, 10, 100]
     assert all(one["goodput_per_s"] > 0 and one["not_ok"] == 0 and one["server_us_per_answer"] > 0 for one in found["closed"])
     rates = [one["rate_per_s"] for one in found["curve"]]
-    assert len(set(rates)) == 7 and rates == sorted(rates), "a rate may be measured again"
+    assert len(set(rates)) == 8 and rates == sorted(rates), "a rate may be measured again"
+    assert found["keeps_enough"] and rates.count(50) == 3
+    assert (
+        found["sentences"][0]
+        == "It keeps p50<2s,errors<50% at the 50 requests a second that are asked for, in 3 of 3 measurements"
+    )
     folder = Path(found["folder"])
     assert folder.parent == tmp_path and "<svg" in (folder / "try.html").read_text()
     assert json.loads((folder / "try.json").read_text())["sentences"] == found["sentences"]
+
+
+@pytest.mark.nightly
+def test_a_rate_that_it_must_serve(tmp_path: Path) -> None:
+    """Each answer takes longer than the objective allows: no rate keeps it, and that is exit code 1."""
+    with served("faulty", "--script", "[[rule]]\non = {every = 1}\noutcome = 'ok'\npieces = 2\ngap_ms = 100") as port:
+        words = ("--at-least", "50", "--slo", "p50<50ms", "--window", "1", "--results", str(tmp_path), "--json")
+        done = attempt(f"http://127.0.0.1:{port}/", *words)
+    assert (done.returncode, json.loads(done.stdout)["keeps_enough"]) == (1, False), done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--at-least", "0"), "`--at-least 0.0` should be more than 0"),
+        (("--at-least", "1e12"), "`--at-least 1e+12` should be 0.001 to 10,000,000 requests a second"),
+        (("--at-least", "5", "--no-load"), "`--at-least` asks for a load, and `--no-load` for none"),
+        (("--at-least", "5", "--against", "http://127.0.0.1:8/"), "`--at-least` is of the load curve"),
+        (("--at-least", "5", "--resume", "latest"), "`--at-least` goes with a new try, and `--resume` goes on with one"),
+        (("--window", "5", "--resume", "latest"), "`--window` goes with a new try, and `--resume` goes on with one"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    """Before anything is asked of the service."""
+    done = attempt("http://127.0.0.1:9/", *words, "--results", str(tmp_path))
+    assert done.returncode == 2 and said in done.stderr
 
 
 def test_a_service_that_is_started_for_it(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from fairground.capacity.service.values import Visit
 from fairground.cli import against, say, typed
 from fairground.cli.arguments import takes
 from fairground.cli.follow import Voice, finish, record_to_resume
-from fairground.cli.options import BAD_ANSWER
+from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.inputs import files, numbers, options, request_files
 from fairground.inputs.options import Given, Option
 from fairground.lab import pages, service, setup
@@ -34,6 +34,8 @@ from fairground.model.request_mix import RequestMix
 from fairground.report import capacity, visit
 from fairground.report.text.words import number, plural
 
+MAY_GO_ON = frozenset(["what", "url", "header", "body", "requests", "database", "resume", *(one.name for one in options.SHARED)])
+"""What may stand beside `--resume`: what a record does not keep, and how it is shown."""
 SAFE = ("GET", "HEAD", "OPTIONS", "TRACE")
 OPTIONS = (
     Option("what", "The URL; or, after --, what starts the service.", list[str] | None, None, argument=True,
@@ -46,6 +48,8 @@ OPTIONS = (
     Option("requests", "Several requests in place of one: TOML, commands of curl, a HAR, or OpenAPI.", Path | None, None,
            metavar="FILE"),
     Option("slo", "What each rate of the load curve is held against.", str, objective.DEFAULT),
+    Option("at_least", "Exit with 1 unless this rate keeps the objective, in most of three measurements.", float | None, None,
+           metavar="RATE"),
     Option("seconds", "Seconds of each measurement: 3 closed loops and 7 rates.", int, 2, spelled="--window"),
     Option("timeout_ms", "Longest wait for an answer.", int, 5_000),
     Option("no_load", "Only the checks.", bool, False),
@@ -83,12 +87,13 @@ def try_(_: typer.Context, given: Given) -> None:
 def run(given: Given, confirmations: int = 0) -> None:
     """Carry out a try as it is given. `confirmations`: how often the rate that is told is measured anew."""
     places = Places.of(os.environ, None, given["results"])
-    against.require_together(given, [option for option in OPTIONS if option.name in ("slo", "seconds")])
+    against.require_together(given, [option for option in OPTIONS if option.name in ("slo", "seconds", "at_least")])
     if given["against"] is not None:
         asked, mix = _with_requests(given, _asked(given))
         against.compare(given, places, asked, mix)
         return
     if given["resume"] is not None:
+        _refuse_beside_resume(given)
         record = record_to_resume(places.results, given["resume"], RecordKind.TRY)
         inputs = Inputs(places, record.head.command, record=record)
         asked, mix = _same_requests(given, address.restore(record.head.asked, _asked_again(given, record.head.asked)))
@@ -116,8 +121,15 @@ def run(given: Given, confirmations: int = 0) -> None:
     _say(page, found, given["as_json"])
     if (wrote := _written(found)) is not None and not given["as_json"]:
         say.line(wrote)
-    if found.broken:
-        raise typer.Exit(BAD_ANSWER)
+    if code := exit_code(found):
+        raise typer.Exit(code)
+
+
+def exit_code(found: Visit) -> int:
+    """Return what a try ends with: 1 where a person would call the service broken, or it misses the rate that it must serve."""
+    if found.broken or found.keeps_enough is False:
+        return BAD_ANSWER
+    return NOTHING_MEASURED if found.at_least_per_s is not None and found.keeps_enough is None else 0
 
 
 def _writes(asked: TryAsked) -> str:
@@ -127,6 +139,13 @@ def _writes(asked: TryAsked) -> str:
         f"{asked.method.upper()} may write: about 30 requests of the checks, and then as many as the service answers in some"
         f" {loads * asked.seconds + WARM_LOOKS * WARM_S:.0f} s or more. Only the checks: --no-load"
     )
+
+
+def _refuse_beside_resume(given: Given) -> None:
+    """A try that goes on asks what it began with: what would be passed over is an error."""
+    for option in OPTIONS:
+        if option.name not in MAY_GO_ON and given[option.name] != option.default:
+            raise LabError(f"`{option.spelling}` goes with a new try, and `--resume` goes on with one", "leave it out")
 
 
 def _written(found: Visit) -> str | None:
@@ -214,7 +233,18 @@ def _asked(given: Given) -> TryAsked:
         expects=_status(given["expect_status"]),
         follows=given["follow"],
         database=given["database"],
+        at_least_per_s=_at_least(given),
     )
+
+
+def _at_least(given: Given) -> float | None:
+    """Read the rate that must keep the objective. LabError where nothing could tell."""
+    rate: float | None = given["at_least"]
+    if rate is None:
+        return None
+    if given["no_load"]:
+        raise LabError("`--at-least` asks for a load, and `--no-load` for none", "leave one of them out")
+    return numbers.rate("--at-least", rate)
 
 
 def _status(given: int | None) -> int | None:

@@ -31,7 +31,7 @@ from fairground.model.record import CapacityAsked, RecordKind
 from fairground.report.capacity import part_lines, rows, sentences, text_curve
 
 LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS = 2_000, 10_000
-OF_A_SERVICE = ("method", "body", "header", "requests")
+OF_A_SERVICE = ("method", "body", "header", "requests", "at_least")
 """Options of `try` that say what a service is asked."""
 
 CONFIRMATIONS, STEP_S = 3, 5

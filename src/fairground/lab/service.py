@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fairground import postgres
-from fairground.capacity import objective
 from fairground.capacity.service import behaviour, drive, parts, question
 from fairground.capacity.service.address import is_here
 from fairground.capacity.service.parts import Ahead, ServiceChecks, ServicePart, Unit
@@ -165,10 +164,7 @@ def _parts(subject: Subject, child: Child | None, done: Sequence[ServicePart]) -
         workload = several or question.workload(request, seen.conduct)
         cell = Cell("the service", workload.id, Topology(), Load(), CellSettings())
         arm = ServiceArm("the service", cell, workload, 1, request.host, request.port, process, request.tls, subject.database)
-        kept, size = objective.parse(asked.objective), seen.conduct.body_bytes
-        effort = drive.ServiceEffort(
-            kept, asked.seconds, asked.timeout_ms, asked.threads, size, machine.most_connections(), asked.confirmations
-        )
+        effort = drive.ServiceEffort.of(asked, seen.conduct.body_bytes, machine.most_connections())
         before = {} if subject.database is None else subject.database.statements()
         with ArmSession(subject.bench, [arm], subject.folder) as session:
             yield from drive.measure(done, session, arm.label, effort, subject.bench.cores)

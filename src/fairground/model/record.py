@@ -117,6 +117,8 @@ class TryAsked:
     """How often the rate that is told is measured anew."""
     requests: str | None = None
     """The file of what is asked in place of the URL alone, with its digest; `method` then names all methods in it."""
+    at_least_per_s: float | None = None
+    """The rate that must keep the objective; None: whatever rate does is told."""
 
     def without_secrets(self) -> TryAsked:
         """Make of it what a record keeps. A header's value goes as a whole."""

@@ -36,6 +36,8 @@ def sentences(found: Visit) -> tuple[str, ...]:
         said.append(f"It gives {given} to {clients}{_cost(best)}")
     if (handshakes := _handshakes(found)) is not None:
         said.append(handshakes)
+    if found.at_least_per_s is not None:
+        said.insert(0, _enough(found, found.at_least_per_s))
     if found.curve:
         if found.kept_per_s is None:
             said.append(_nothing_kept(found))
@@ -60,6 +62,20 @@ def _times(count: int) -> str:
     if count < 3:
         return "measured once" if count == 1 else "measured twice"
     return f"confirmed: most of {count} measurements kept it"
+
+
+def _enough(found: Visit, rate: float) -> str:
+    """Say whether the rate that was asked for kept the objective, in how many of its steps, and why not."""
+    asked = f"{found.objective} at the {rate:,.10g} requests a second that are asked for"
+    points = [point for point in found.curve if point.step.rate_per_s == rate]
+    if found.keeps_enough is None:
+        why = points[0].judgement.why if points else "it was not loaded"
+        return f"Whether it keeps {asked} cannot be told: {foreign.line(why)}"
+    kept = sum(point.judgement.low is True for point in points)
+    if found.keeps_enough:
+        return f"It keeps {asked}, in {kept} of {words.plural(len(points), 'measurement')}"
+    why = next(point.judgement.why for point in points if point.judgement.low is False)
+    return f"It does not keep {asked}, in {len(points) - kept} of {words.plural(len(points), 'measurement')}: {foreign.line(why)}"
 
 
 def _nothing_kept(found: Visit) -> str:
@@ -145,6 +161,8 @@ def rows(found: Visit) -> Mapping[str, Any]:
         "closed": [asdict(one) for one in found.closed],
         "curve": [point_row(point) for point in found.curve],
         "kept_per_s": found.kept_per_s,
+        "at_least_per_s": found.at_least_per_s,
+        "keeps_enough": found.keeps_enough,
         "acknowledged": found.acknowledged,
         "limited_by": [_finding(one) for one in found.limited_by],
         "notes": list(found.notes),

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from fairground.capacity import loadcurve
+from fairground.capacity import loadcurve, objective
 from fairground.capacity.loadcurve import CurvePoint
 from fairground.capacity.objective import LEAST_TAIL, Objective
 from fairground.capacity.service import failures
@@ -42,6 +42,7 @@ from fairground.model import (
     Topology,
 )
 from fairground.model.reason import TOO_FEW_CONNECTIONS
+from fairground.model.record import TryAsked
 from fairground.model.use import UNUSED
 
 CONNECTIONS, WARM_CONNECTIONS = (1, 10, 100), 10
@@ -73,6 +74,22 @@ class ServiceEffort:
     """Connections that this machine can open."""
     confirmations: int = 0
     """So often the rate that is told is measured anew, on fresh connections; most of its steps then decide."""
+    at_least_per_s: float | None = None
+    """A rate that must keep the objective: it is measured so often, too."""
+
+    @classmethod
+    def of(cls, asked: TryAsked, body_bytes: int, most: int) -> ServiceEffort:
+        """Make the effort that is asked for; a body is so large, and this machine can open so `most` connections."""
+        return cls(
+            objective.parse(asked.objective),
+            seconds=asked.seconds,
+            timeout_ms=asked.timeout_ms,
+            threads=asked.threads,
+            body_bytes=body_bytes,
+            most=most,
+            confirmations=asked.confirmations,
+            at_least_per_s=asked.at_least_per_s,
+        )
 
     @property
     def connections(self) -> int:
@@ -178,7 +195,9 @@ def _curve(
     connections = effort.connections
     threads = min(effort.threads, connections)
     shape = Load(connections, model="open", warmup_min_s=LEAD_S, timeout_ms=effort.timeout_ms, threads=threads)
-    rates = tuple((float(f"{share * best_per_s:.4g}"), float(effort.seconds)) for share in SHARES)
+    offered = {float(f"{share * best_per_s:.4g}") for share in SHARES}
+    wanted = effort.at_least_per_s
+    rates = tuple((rate, float(effort.seconds)) for rate in sorted(offered if wanted is None else offered | {wanted}))
     seed = len(CONNECTIONS) + 1
 
     tallies = list[LoadTally]()
@@ -196,6 +215,10 @@ def _curve(
     if again := tuple((rate, seconds) for rate, seconds in rates if rate in doubtful(curve)):
         yield _ahead("rates in doubt, once more", again * REPEATS)
         curve += points(again * REPEATS, seed + 1, 2)
+    if wanted is not None and (missing := 1 + REPEATS - sum(point.step.rate_per_s == wanted for point in curve)) > 0:
+        again = ((wanted, float(effort.seconds)),) * missing
+        yield _ahead("the rate that is asked for", again)
+        curve += points(again, seed + 2 + len(curve), 2)
     told = kept_per_s(curve) if effort.confirmations else None
     while told is not None and sum(point.step.rate_per_s == told for point in curve) <= effort.confirmations:
         again = ((told, float(effort.seconds)),)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fairground.capacity import objective
 from fairground.capacity.service import parts
 from fairground.capacity.service.parts import ServicePart
@@ -12,6 +14,6 @@ from fairground.model.record import Record, TryAsked
 def service_of(record: Record[TryAsked, ServicePart]) -> Visit:
     """Return what is known of the service so far."""
     asked = record.head.asked
-    return parts.visit(
-        asked.url, asked.method.upper(), objective.parse(asked.objective), record.entries, asked.requests is not None
-    )
+    kept, of_file = objective.parse(asked.objective), asked.requests is not None
+    found = parts.visit(asked.url, asked.method.upper(), kept, record.entries, of_file)
+    return replace(found, at_least_per_s=asked.at_least_per_s)

@@ -43,6 +43,8 @@ class Visit:
     """Good answers of all of its loads."""
     of_file: bool = False
     """Whether a file says what it is asked, and what is right."""
+    at_least_per_s: float | None = None
+    """The rate that must keep the objective, where one was asked for."""
 
     @property
     def broken(self) -> tuple[Finding, ...]:
@@ -54,6 +56,11 @@ class Visit:
     def kept_per_s(self) -> float | None:
         """The highest rate of the curve that kept the objective, where no lower one missed it."""
         return kept_per_s(self.curve)
+
+    @property
+    def keeps_enough(self) -> bool | None:
+        """True if the rate that was asked for kept the objective, in most of its steps. None: it cannot be told, or none was."""
+        return None if self.at_least_per_s is None else kept_by_rate(self.curve).get(self.at_least_per_s)
 
     @property
     def kept_times(self) -> int:
