@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from builders import quiet
 from builders.odd import answer, odd
 from builders.paths import ROOT
 from builders.waiting import eventually
@@ -50,7 +51,7 @@ def asked_at(port: int, file: Path) -> Asked:
 
 def lab(*words: str) -> subprocess.CompletedProcess[str]:
     """Run the lab with these words."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "CI": "1", "NO_COLOR": "1"}
+    environment = os.environ | {"PYTHONPATH": quiet.PATH, "CI": "1", "NO_COLOR": "1"}
     return subprocess.run(
         [sys.executable, "-m", "fairground", *words], env=environment, capture_output=True, text=True, timeout=120
     )
