@@ -24,11 +24,11 @@ TRY = "a service without a contract: ./fairground try http://localhost:3000/x"
             "did you mean `--connections`? All of them: ./fairground run --help",
         ),
         (("run", "--zzz"), "there is no option `--zzz`", "./fairground run --help"),
-        (("run",), "name either a suite or at least one `--stack`", "./fairground run suites/demo.toml, or: run --stack SERVER"),
+        (("run",), "name a suite or at least one `--stack`", "./fairground run suites/demo.toml, or: run --stack SERVER"),
         (
             (*RUN, "suites/demo.toml", "--stack", "alder-one"),
-            "name either a suite or at least one `--stack`",
-            "./fairground run suites/demo.toml, or: run --stack SERVER",
+            "a suite and `--stack` are both given, and a suite names its stacks",
+            "leave one of them out",
         ),
         (
             (*RUN, "suites/absent.toml"),

@@ -108,10 +108,10 @@ def _on_hosts(context: typer.Context, given: Given, place: Placed, inputs: Input
 def _suite(context: typer.Context, places: Places, given: Given, seats: Seats) -> Suite:
     """The suite that is named, or one of what is named, in these seats; with what is said of it as a whole."""
     path, stacks, profile = given["suite"], given["stack"], given["profile"]
-    if (path is None) == (stacks is None):
-        raise LabError(
-            "name either a suite or at least one `--stack`", "./fairground run suites/demo.toml, or: run --stack SERVER"
-        )
+    if path is None and stacks is None:
+        raise LabError("name a suite or at least one `--stack`", "./fairground run suites/demo.toml, or: run --stack SERVER")
+    if path is not None and stacks is not None:
+        raise LabError("a suite and `--stack` are both given, and a suite names its stacks", "leave one of them out")
     if profile is not None and path is None:
         raise LabError(f"`--profile {profile}` needs a suite", "./fairground run suites/matrix.toml --profile full")
     if path is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import shutil
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -42,9 +43,10 @@ def new(places: Places, name: str, source: str, variant: str = "") -> Path:
         raise LabError(f"`{name}` is not a valid id for a server", "use a–z, 0–9 and -")
     known = {server.id: server for server in places.load_servers()}
     if source not in known:
-        raise LabError(
-            f"there is no server `{source}` to copy" if source else "say which server to copy", f"--from {'|'.join(known)}"
-        )
+        near = difflib.get_close_matches(source, known, n=3) or sorted(known)[:3]
+        there = "`./fairground list` shows them all"
+        hint = f"--from {'|'.join(near)}" + (f", or another: {there}" if len(known) > len(near) else "")
+        raise LabError(f"there is no server `{source}` to copy" if source else "say which server to copy", hint)
     target = places.servers / name
     if target.exists() or name in known:
         raise LabError(f"`{target if target.exists() else known[name].folder}` exists already", "choose another id")
