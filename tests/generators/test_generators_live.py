@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ from fairground.judge import answers
 from fairground.lab.places import Places
 from fairground.measure import Bench, run
 from fairground.model import Cell, CellSettings, LabError, Load, Outcomes, PlanSlot, Severity, Topology, Trial, Verdict
+from fairground.model.cause import LAB_STOPPED
 from fairground.postgres import Database
 
 WORKLOADS = {one.id: workload_files.render(one, 1) for one in workload_files.load_workloads(SEEDS)}
@@ -48,13 +50,13 @@ def bench(keeper: Keeper, database: Database) -> Bench:
     return bench_on(keeper, database)
 
 
-def trial(bench: Bench, name: str, animal: str, workload: str, folder: Path, **load: Any) -> Trial:
-    """A short trial of an animal under a tool."""
+def trial(bench: Bench, name: str, animal: str, workload: str, folder: Path, tool: Installed | None = None, **load: Any) -> Trial:
+    """A short trial of an animal under a tool, or another one in its place."""
     (stack,) = manifest.find_stack(manifest.load_servers(ROOT / "tests" / "zoo", CONTRACTS), animal)
     shape = Load(**({"connections": 4, "window_s": 1.0, "warmup_min_s": 1.0, "timeout_ms": 3000, "generator": name} | load))
     cell = Cell(stack.id, workload, Topology(), shape, CellSettings(workers=1, pool_size=8, scale=1))
     generators.check([cell], WORKLOADS)
-    here = replace(bench, tools={name: installed(name)})
+    here = replace(bench, tools={name: tool or installed(name)})
     return run(here, PlanSlot(1, 1, cell, 7), 1, stack, WORKLOADS[workload], folder, "trial")
 
 
@@ -190,6 +192,28 @@ def test_warmup_and_window_are_two_runs(session: Any, tmp_path: Path) -> None:
     assert (result.window.ok, result.life.ok, result.completed_ok, result.uncounted_most) == (5, 10, 5, 8)
     assert (result.generator, result.command, result.caveats) == ("shell 1", ("shell", "-c", one.argv[2]), ("it is a test",))
     assert (tmp_path / "generator" / "stderr").read_text().strip().endswith("/generator")
+
+
+def test_how_late_an_end_was_noticed(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the time since the look before, which is long where the lab stood still; the tool may have worked as long as it liked."""
+    one, now, looks = session(made("true"), warmup_min_s=0.0), [0.0], [(0.05, None), (0.05, None), (2.0, 0)]
+
+    def look(_: float) -> int | None:
+        passed_s, code = looks.pop(0)
+        now[0] += passed_s
+        return code
+
+    monkeypatch.setattr("fairground.generators.tool.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(one, "child", SimpleNamespace(wait=look))
+    assert [one.event() for _ in range(3)] == [{"event": "start"}, {"event": "window"}, {"event": "drain", "late_s": 2.0}]
+
+
+def test_a_tool_may_work_on_its_report(bench: Bench, tmp_path: Path) -> None:
+    """wrk reads its histogram for seconds after its window; the lab did not stand still then."""
+    slow = made("sleep 1; sleep 2; echo 5", name="wrk")
+    measured = trial(bench, "wrk", "healthy", "ping", tmp_path / "trial", warmup_min_s=0.0, tool=slow)
+    assert LAB_STOPPED.id not in {finding.id for finding in measured.findings}
+    assert measured.result is not None and measured.result.window_s == 1.0
 
 
 def test_edges_that_are_left_out_are_said(session: Any) -> None:

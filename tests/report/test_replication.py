@@ -101,7 +101,11 @@ def test_a_table_that_nothing_measures_says_why() -> None:
     table = PublishedTable("Late", None, "requests", "", {"aspen": 0.0}, unmeasured="PM2 was not run")
     told = replace(whole, tables=tables.read_tables(replace(whole.suite, tables=(table,)), whole.run.trials))
     assert "<p>Not measured here: PM2 was not run.</p>" in replication.html(told, "quick")
-    assert "**Late** (requests): not measured here: PM2 was not run" in replication.markdown(told, "quick")
+    text = replication.markdown(told, "quick")
+    assert "| Late (requests) | PM2 was not run |" in text and "**Late**" not in text
+    plain = replace(whole, tables=(replace(told.tables[0], table=replace(table, unmeasured=None)),))
+    assert "| Late (requests) | no row of 1 has a number here |" in replication.markdown(plain, "quick")
+    assert "not measured in this profile" not in replication.markdown(whole, "quick")
     (row,) = told.tables[0].rows
     assert replication.factor(row) == "—"
     assert replication.factor(replace(row, measured=3.0)) == "—"

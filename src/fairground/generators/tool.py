@@ -23,6 +23,8 @@ from fairground.model.slot import find_slots, slots_of
 
 SLACK_S = 30.0
 """How much longer than its time and one timeout a tool may take to start, to drain and to print."""
+LOOKS_S = 0.05
+"""So often it is looked whether a tool has ended."""
 COUNTED_AT_MOST_S = 900.0
 """How long a run of a given number of requests may take."""
 
@@ -232,7 +234,7 @@ class ToolSession:
         self._pending: list[dict[str, Any]] = [{"event": "start"}]
         self._seen: list[ToolReport] = []
         self._children: list[Child] = []
-        self._phase = ""
+        self._phase, self._late_s = "", 0.0
         self.argv: tuple[str, ...] = ()
         self.child = self._begin(self._jobs[0])
 
@@ -243,7 +245,7 @@ class ToolSession:
         if not self._jobs:
             return None
         job = self._jobs[0]
-        code = self.child.wait(min(1.0, timeout_s))
+        code = self._wait(min(1.0, timeout_s))
         if code is None:
             if time.monotonic() > self._deadline:
                 raise LabError(f"`{self._tool.name}` did not end by itself", exit_code=3)
@@ -253,13 +255,22 @@ class ToolSession:
         self._jobs.pop(0)
         if job.folder.name == "generator":
             self._pending.append({"event": "end"})
-            return {"event": "drain"}
+            return {"event": "drain", "late_s": self._late_s}
         self._seen.append(self._read(job))
         if self._halted:
             self._jobs.clear()
             return {"event": "end"}
         self.child = self._begin(self._jobs[0])
         return self._pending.pop(0)
+
+    def _wait(self, timeout_s: float) -> int | None:
+        """The exit code, as soon as it is there. What the lab can have noticed too late is the time since it looked before."""
+        ends = time.monotonic() + timeout_s
+        while (looked := time.monotonic()) < ends:
+            if (code := self.child.wait(LOOKS_S)) is not None:
+                self._late_s = time.monotonic() - looked
+                return code
+        return None
 
     def meter(self) -> Meter:
         """A meter of the run that goes on. Its threads are sampled, so that those which end with the window are known."""

@@ -56,16 +56,15 @@ def unreachable(result: Result, encrypted: bool) -> Finding:
     return Finding("unreachable", Severity.REJECT, f"the server could not be reached while it was measured{why}")
 
 
-def standstill(passed_s: float, window_s: float, rules: Rules) -> Finding | None:
-    """The finding on a lab that read its clocks too late; None: it did not.
+def standstill(late_s: float, window_s: float, rules: Rules) -> Finding | None:
+    """The finding on a lab that read its clocks so much too late at the end of a window; None: it did not.
 
     What a role used until then was not used in the window.
     """
-    late_s = passed_s - window_s
     if late_s <= rules.lab_late_s or late_s <= rules.lab_late_share * window_s:
         return None
-    sentence = f"{LAB_STOPPED.meaning} for {late_s:.1f} s: its clocks of a window of {window_s:.1f} s are {passed_s:.1f} s apart"
-    return LAB_STOPPED.finding(sentence, passed_s=round(passed_s, 3), window_s=round(window_s, 3))
+    sentence = f"{LAB_STOPPED.meaning} for {late_s:.1f} s: it read its clocks so late after a window of {window_s:.1f} s"
+    return LAB_STOPPED.finding(sentence, late_s=round(late_s, 3), window_s=round(window_s, 3))
 
 
 def intrusion(members: Mapping[str, Collection[str]]) -> Finding | None:

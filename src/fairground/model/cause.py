@@ -74,7 +74,7 @@ class DatabaseLifetime:
 LAB_STOPPED = Cause(
     "lab-stopped",
     "the lab itself stood still",
-    "between its readings of the clocks more time went by than the window lasted, by the engine's own clock",
+    "it read its clocks later than the window ended, by the engine's own clock or by its looks at another generator",
     (),
 )
 INTRUDER = Cause(

@@ -157,14 +157,27 @@ def markdown(found: Replication, profile: str) -> str:
             for one in found.suite.conditions
         ]
     lines += readers.markdown(readers.questions(found.suite, found.run.trials))
-    for reading in found.tables:
+    empty = [one for one in found.tables if all(row.measured is None for row in one.rows)]
+    for reading in (one for one in found.tables if one not in empty):
         lines += ["", f"**{words.prose(reading.table.title)}** ({reading.table.unit}): {agreement(reading)}", ""]
         lines += ["| stack | published | measured |", "|--|--:|--:|"]
         lines += [
             f"| {words.cell(row_name(row))} | {words.number(row.published)} | {words.number(row.measured)} |"
             for row in reading.rows
         ]
+    lines += _unmeasured(empty)
     return foreign.clean("\n".join(lines)) + "\n"
+
+
+def _unmeasured(readings: Sequence[TableReading]) -> list[str]:
+    """List the published tables of which no row was measured, each in a line with its reason."""
+    if not readings:
+        return []
+    found = ["", "**Published, and not measured in this profile**", "", "| table | why |", "|--|--|"]
+    for reading in readings:
+        why = reading.table.unmeasured or f"no row of {len(reading.rows)} has a number here"
+        found.append(f"| {words.cell(reading.table.title)} ({words.cell(reading.table.unit)}) | {words.cell(why)} |")
+    return found
 
 
 def _versions(found: Replication) -> str:
