@@ -212,7 +212,8 @@ def test_a_tool_may_work_on_its_report(bench: Bench, tmp_path: Path) -> None:
     """wrk reads its histogram for seconds after its window; the lab did not stand still then."""
     slow = made("sleep 1; sleep 2; echo 5", name="wrk")
     measured = trial(bench, "wrk", "healthy", "ping", tmp_path / "trial", warmup_min_s=0.0, tool=slow)
-    assert LAB_STOPPED.id not in {finding.id for finding in measured.findings}
+    late_s = [finding.evidence["late_s"] for finding in measured.findings if finding.id == LAB_STOPPED.id]
+    assert all(isinstance(one, float) and one < 1.5 for one in late_s), "on a busy machine it may, but not for these two seconds"
     assert measured.result is not None and measured.result.window_s == 1.0
 
 
