@@ -116,6 +116,15 @@ def test_all_parts_of_a_claim_must_hold(joined: str) -> None:
     assert (lacking.verdict, lacking.sentence) == (ClaimVerdict.UNTESTED, "c:x ping was not measured")
 
 
+def test_a_stack_that_was_asked_something_else_is_no_rival() -> None:
+    """It lacks in each part of a claim that means all stacks; a part that no stack was asked leaves the claim untested."""
+    elsewhere = [replace(one, cell=replace(one.cell, stack="d:x", workload="time")) for one in STEADY[:3]]
+    told = verdict_of("rps(* ping) > 300 and rps(* ping) > 200", [*STEADY, *elsewhere])
+    assert told.verdict is ClaimVerdict.HOLDS and "the hardest of 4" in told.sentence
+    lacking = verdict_of("rps(* ping) > 300 and rps(* page) > 1", STEADY)
+    assert (lacking.verdict, lacking.sentence) == (ClaimVerdict.UNTESTED, "a:x page was not measured")
+
+
 def test_what_another_machine_decides_is_not_refuted() -> None:
     """The claim keeps what was measured beside it, and the reason why that refutes nothing."""
     told = verdict_of("rps(a:x ping) < 100", STEADY, not_refuted_by="this processor is another one")

@@ -80,19 +80,18 @@ def _excused(judged: ClaimJudgement) -> ClaimJudgement:
 def _judge(claim: Claim, suite: Suite, seen: ClaimEvidence) -> ClaimJudgement:
     if claim.test is None:
         return ClaimJudgement(claim, ClaimVerdict.UNTESTED, claim.cannot or "no test is known")
-    parts = [one for statement in parse_all(claim.test) for one in _against_each(statement, seen.trials)]
-    if not parts:
-        pattern = next(one.pattern for one in parse_all(claim.test) if one.pattern)
-        return ClaimJudgement(claim, ClaimVerdict.UNTESTED, f"no stack that fits `{pattern}` was measured beside it")
-    found = [(name, one, _tested(claim, one, suite, seen, len(parts))) for name, one in parts]
-    if len(parse_all(claim.test)) > 1:
-        lacking = next((one for _, _, one in found if one.verdict is ClaimVerdict.UNTESTED), None)
-    else:
-        lacking = found[0][2] if all(one.verdict is ClaimVerdict.UNTESTED for _, _, one in found) else None
-    if lacking is not None:
-        return lacking
-    tested = [one for one in found if one[2].verdict is not ClaimVerdict.UNTESTED]
-    return _together(tested)
+    claimed = [(statement, _against_each(statement, seen.trials)) for statement in parse_all(claim.test)]
+    count, found = sum(len(parts) for _, parts in claimed), list[tuple[str, Statement, ClaimJudgement]]()
+    for statement, parts in claimed:
+        if not parts:
+            told = f"no stack that fits `{statement.pattern}` was measured beside it"
+            return ClaimJudgement(claim, ClaimVerdict.UNTESTED, told)
+        judged = [(name, one, _tested(claim, one, suite, seen, count)) for name, one in parts]
+        tested = [one for one in judged if one[2].verdict is not ClaimVerdict.UNTESTED]
+        if not tested:
+            return judged[0][2]
+        found += tested
+    return _together(found)
 
 
 def _against_each(statement: Statement, trials: Sequence[Trial]) -> list[tuple[str, Statement]]:
