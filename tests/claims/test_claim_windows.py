@@ -106,11 +106,19 @@ def fast(one: Trial) -> Trial:
     return replace(one, result=replace(one.result, completed_ok=10 * one.result.completed_ok))
 
 
-@pytest.mark.parametrize("joined", ["rps(a:x ping) > rps(b:x ping) and rps(a:x ping) > 2000", "rps(* ping) > 800"])
-def test_all_parts_of_a_claim_must_hold(joined: str) -> None:
+@pytest.mark.parametrize(
+    ("joined", "hardest"),
+    [
+        ("rps(a:x ping) > rps(b:x ping) and rps(a:x ping) > 2000", "by rps(a:x ping)"),
+        ("rps(b:x ping) / rps(a:x ping) > 1 and rps(a:x ping) > 1", "by rps(b:x ping) / rps(a:x ping)"),
+        ("2 * rps(b:x ping) / rps(a:x ping) > 3 and rps(a:x ping) > 1", "by 2 * rps(b:x ping) / rps(a:x ping)"),
+        ("rps(* ping) > 800", "against b:x"),
+    ],
+)
+def test_all_parts_of_a_claim_must_hold(joined: str, hardest: str) -> None:
     """Statements that are joined by `and`, or meant by a pattern, are all claimed: one that fails decides."""
     told = verdict_of(joined, STEADY)
-    assert told.verdict is ClaimVerdict.FAILS and "the hardest of 2" in told.sentence
+    assert told.verdict is ClaimVerdict.FAILS and f"{hardest}, the hardest of 2: " in told.sentence
     assert verdict_of("rps(* ping) > 300", STEADY).verdict is ClaimVerdict.HOLDS
     lacking = verdict_of("rps(a:x ping) > 1 and rps(c:x ping) > 1", STEADY)
     assert (lacking.verdict, lacking.sentence) == (ClaimVerdict.UNTESTED, "c:x ping was not measured")

@@ -70,6 +70,10 @@ class Product:
     def terms(self) -> tuple[Term, ...]:
         return self.above + self.below
 
+    def __str__(self) -> str:
+        above = [f"{self.factor:,.10g}"] if self.factor != 1 or not self.above else []
+        return " / ".join([" * ".join([*above, *map(str, self.above)]), *map(str, self.below)])
+
 
 @dataclass(frozen=True)
 class Statement:
