@@ -68,7 +68,7 @@ def curve(
         drive.ServiceEffort(objective.parse("p99<50ms"), 2, 5000, threads=3, at_least_per_s=at_least_per_s),
     )
     assert isinstance(part, ServicePart) and all(isinstance(one, Ahead) for one in ahead)
-    assert [one.left_s for one in ahead] == [2.0 * len(rates) + drive.LEAD_S for rates in loads]
+    assert [one.left_s for one in ahead] == [sum(seconds for _, seconds in rates) + drive.LEAD_S for rates in loads]
     return Visit("u", "GET", "p99<50ms", 50_000.0, None, None, curve=part.curve or (), at_least_per_s=at_least_per_s)
 
 
@@ -113,6 +113,15 @@ def test_a_rate_that_is_asked_for(answer: Answer, enough: bool | None, said: str
     assert found.keeps_enough is enough and sentences(found)[0].startswith(said)
     assert exit_code(found) == {True: 0, False: BAD_ANSWER, None: NOTHING_MEASURED}[enough]
     assert curve(kept_always).keeps_enough is None
+
+
+@pytest.mark.parametrize(("rate", "seconds"), [(500.0, 2.0), (20.0, 18.0), (1.0, 60.0)])
+def test_a_rate_that_is_asked_for_is_measured_until_it_can_tell(rate: float, seconds: float) -> None:
+    """A p99 needs some 300 requests; a minute is the most."""
+    asked = list[Rates]()
+    curve(kept_always, asked, at_least_per_s=rate)
+    lasted = [s for rates in asked for one, s in rates if one == rate]
+    assert lasted == [seconds] * 3 and {s for rates in asked for one, s in rates if one != rate} == {2.0}
 
 
 def test_a_rate_that_was_never_offered_is_not_kept() -> None:

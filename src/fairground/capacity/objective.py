@@ -46,7 +46,14 @@ class Objective:
         """Requests of which ten may be bad by every clause: with fewer a share of them says little."""
         return LEAST_TAIL / min(clause.allowed for clause in self.clauses)
 
+    @property
+    def fewest_requests(self) -> float:
+        """Requests that show by themselves that every clause is kept, if none of them is bad: the rule of three."""
+        return RULE_OF_THREE / min(clause.allowed for clause in self.clauses)
 
+
+RULE_OF_THREE = 3.0
+"""Where none of n is bad, a share of more than 3/n is excluded with 95 % (Hanley and Lippman-Hand 1983)."""
 LEAST_TAIL = 10
 """Requests that must be expected beyond a percentile for it to be judged by its own value."""
 

@@ -53,6 +53,8 @@ LEAD_S = 0.3
 WARM_S, WARM_LOOKS, WARM_MOST = 1.0, 4, 30
 """A service is warm when the last looks, each of so many seconds, do not get faster. After so many looks it is not waited for."""
 WARMER = 1.03
+MORE, LONGEST_S = 1.2, 60.0
+"""A rate that is asked for gets so many times the requests that can tell, for their number varies; but no more than a minute."""
 REPEATS = 2
 """So often more a rate is measured that missed the objective below one that kept it; most of its steps then decide."""
 
@@ -90,6 +92,11 @@ class ServiceEffort:
             confirmations=asked.confirmations,
             at_least_per_s=asked.at_least_per_s,
         )
+
+    def asked_s(self, rate_per_s: float) -> float:
+        """Compute how long a rate that must keep the objective is measured: long enough to tell, if a minute is."""
+        tells_s = math.ceil(MORE * self.objective.fewest_requests / rate_per_s)
+        return float(max(self.seconds, min(LONGEST_S, tells_s)))
 
     @property
     def connections(self) -> int:
@@ -195,9 +202,11 @@ def _curve(
     connections = effort.connections
     threads = min(effort.threads, connections)
     shape = Load(connections, model="open", warmup_min_s=LEAD_S, timeout_ms=effort.timeout_ms, threads=threads)
-    offered = {float(f"{share * best_per_s:.4g}") for share in SHARES}
+    offered = {float(f"{share * best_per_s:.4g}"): float(effort.seconds) for share in SHARES}
     wanted = effort.at_least_per_s
-    rates = tuple((rate, float(effort.seconds)) for rate in sorted(offered if wanted is None else offered | {wanted}))
+    if wanted is not None:
+        offered[wanted] = effort.asked_s(wanted)
+    rates = tuple(sorted(offered.items()))
     seed = len(CONNECTIONS) + 1
 
     tallies = list[LoadTally]()
@@ -216,7 +225,7 @@ def _curve(
         yield _ahead("rates in doubt, once more", again * REPEATS)
         curve += points(again * REPEATS, seed + 1, 2)
     if wanted is not None and (missing := 1 + REPEATS - sum(point.step.rate_per_s == wanted for point in curve)) > 0:
-        again = ((wanted, float(effort.seconds)),) * missing
+        again = ((wanted, offered[wanted]),) * missing
         yield _ahead("the rate that is asked for", again)
         curve += points(again, seed + 2 + len(curve), 2)
     told = kept_per_s(curve) if effort.confirmations else None
