@@ -47,7 +47,11 @@ def untold(rate: float) -> RateStep:
 
 
 def curve(
-    answer: Answer, asked: list[Rates] | None = None, best_per_s: float = 1000.0, at_least_per_s: float | None = None
+    answer: Answer,
+    asked: list[Rates] | None = None,
+    best_per_s: float = 1000.0,
+    at_least_per_s: float | None = None,
+    confirmations: int = 0,
 ) -> Visit:
     """The visit whose curve came of a service that answers so; `asked` gets the rates of each load."""
     seen: dict[float, int] = {}
@@ -62,13 +66,14 @@ def curve(
         loads.append(rates)
         return SimpleNamespace(steps=steps, void=None, whole=full(Result))
 
-    *ahead, part = drive._curve(
-        load,
-        best_per_s,
-        drive.ServiceEffort(objective.parse("p99<50ms"), 2, 5000, threads=3, at_least_per_s=at_least_per_s),
+    effort = drive.ServiceEffort(
+        objective.parse("p99<50ms"), 2, 5000, threads=3, at_least_per_s=at_least_per_s, confirmations=confirmations
     )
+    *ahead, part = drive._curve(load, best_per_s, effort)
     assert isinstance(part, ServicePart) and all(isinstance(one, Ahead) for one in ahead)
-    assert [one.left_s for one in ahead] == [sum(seconds for _, seconds in rates) + drive.LEAD_S for rates in loads]
+    assert confirmations or [one.left_s for one in ahead] == [
+        sum(seconds for _, seconds in rates) + drive.LEAD_S for rates in loads
+    ]
     return Visit("u", "GET", "p99<50ms", 50_000.0, None, None, curve=part.curve or (), at_least_per_s=at_least_per_s)
 
 
@@ -122,6 +127,15 @@ def test_a_rate_that_is_asked_for_is_measured_until_it_can_tell(rate: float, sec
     curve(kept_always, asked, at_least_per_s=rate)
     lasted = [s for rates in asked for one, s in rates if one == rate]
     assert lasted == [seconds] * 3 and {s for rates in asked for one, s in rates if one != rate} == {2.0}
+
+
+def test_the_rate_that_is_told_is_confirmed() -> None:
+    """It is measured anew, each time by a load of its own; one that then misses gives way to a lower one, which is confirmed, too."""
+    asked = list[Rates]()
+    found = curve(kept_always, asked, confirmations=3)
+    assert asked[1:] == [((1200.0, 2.0),)] * 3 and (found.kept_per_s, found.kept_times) == (1200, 4)
+    found = curve(lambda rate, before: missed(rate) if rate == 1200 and before else kept(rate), confirmations=3)
+    assert (found.kept_per_s, found.kept_times) == (1000, 4)
 
 
 def test_a_rate_that_was_never_offered_is_not_kept() -> None:

@@ -133,11 +133,13 @@ def test_one_request_of_a_file_is_of_a_file(shop: int, tmp_path: Path) -> None:
 
 
 def test_a_capacity_asks_several(shop: int, tmp_path: Path) -> None:
-    """The file's requests are loaded, and the rate that is told is measured three times more."""
+    """The file's requests are loaded, and the rate that is told is measured three times more; a starved generator may tell none."""
     kept = ("--slo", "p50<2s,errors<40%", "--results", str(tmp_path))
     found = findings("capacity", f"http://127.0.0.1:{shop}/", "--requests", str(SHOP), *kept)
     assert found["method"] == "GET, POST" and all(set(one["requests"]) == {"get-orders", "order"} for one in found["closed"])
-    assert max(point["trial"] for point in found["curve"]) >= 4
+    told = [point["trial"] for point in found["curve"] if point["rate_per_s"] == found["kept_per_s"]]
+    assert found["kept_per_s"] is None or max(told) >= 4
+    assert found["kept_per_s"] is not None or {point["judgement"] for point in found["curve"]} != {"kept"}
 
 
 def test_each_request_has_its_numbers(shop: int, tmp_path: Path) -> None:
