@@ -69,11 +69,14 @@ def _enough(found: Visit, rate: float) -> str:
     asked = f"{found.objective} at the {rate:,.10g} requests a second that are asked for"
     points = [point for point in found.curve if point.step.rate_per_s == rate]
     if found.keeps_enough is None:
-        why = points[0].judgement.why if points else "it was not loaded"
+        why = points[0].judgement.why if points else "no load had this rate"
         return f"Whether it keeps {asked} cannot be told: {foreign.line(why)}"
     kept = sum(point.judgement.low is True for point in points)
     if found.keeps_enough:
         return f"It keeps {asked}, in {kept} of {words.plural(len(points), 'measurement')}"
+    if kept_by_rate(found.curve)[rate]:
+        below = _missed(found.curve, ": ")
+        return f"It does not keep {asked}: it did in {kept} of {len(points)} measurements, and missed it below{below}"
     why = next(point.judgement.why for point in points if point.judgement.low is False)
     return f"It does not keep {asked}, in {len(points) - kept} of {words.plural(len(points), 'measurement')}: {foreign.line(why)}"
 

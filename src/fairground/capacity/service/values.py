@@ -59,8 +59,14 @@ class Visit:
 
     @property
     def keeps_enough(self) -> bool | None:
-        """True if the rate that was asked for kept the objective, in most of its steps. None: it cannot be told, or none was."""
-        return None if self.at_least_per_s is None else kept_by_rate(self.curve).get(self.at_least_per_s)
+        """True if most steps of the rate that was asked for kept the objective, and no lower rate missed it.
+
+        None: it cannot be told, or no rate was asked for.
+        """
+        if self.at_least_per_s is None:
+            return None
+        kept = kept_by_rate(self.curve).get(self.at_least_per_s)
+        return kept and (self.kept_per_s or 0.0) >= self.at_least_per_s
 
     @property
     def kept_times(self) -> int:
@@ -74,10 +80,13 @@ class Visit:
 
     @property
     def repeated_per_s(self) -> tuple[float, ...]:
-        """The rates that were measured again, since a higher one kept the objective that they did not keep at first."""
+        """The rates that were measured again, since a higher one kept the objective that they did not keep at first.
+
+        The one that was asked for is not among them: it is measured three times anyway.
+        """
         rates = [point.step.rate_per_s for point in self.curve]
         first = {point.step.rate_per_s for point in self.curve if point.trial == 1 and not point.judgement.low}
-        return tuple(sorted(rate for rate in first if rates.count(rate) > 1))
+        return tuple(sorted(rate for rate in first - {self.at_least_per_s} if rates.count(rate) > 1))
 
 
 def kept_by_rate(curve: Sequence[CurvePoint]) -> dict[float, bool | None]:
