@@ -1,4 +1,4 @@
-"""The units in which tests are shared out where several are at work at once (`-n 2`), and their order."""
+"""The units in which tests are shared out where several are at work at once (`-n 3`), and their order."""
 
 from __future__ import annotations
 

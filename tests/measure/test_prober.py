@@ -155,7 +155,7 @@ def answering(body: bytes) -> Iterator[int]:
             """Nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Always) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
         thread.start()
         try:
             yield server.server_port

@@ -76,7 +76,7 @@ def logging_in(status: int, answer: str, closes: bool = False) -> Iterator[tuple
             """Nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Login) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         try:
             yield server.server_port, seen
         finally:

@@ -30,7 +30,7 @@ async def page(_scope: Any, receive: Any, send: Any) -> None:
 def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """A server of pages with few connections and little patience."""
     monkeypatch.setattr(connection, "MOST", 8)
-    monkeypatch.setattr(connection, "ARRIVES_S", 0.5)
+    monkeypatch.setattr(connection, "ARRIVES_S", 0.2)
     listener = socket.create_server(("127.0.0.1", 0))
     server = PageServer(Allowance(page, holds=lambda: False), waiting=64, closing_s=1)
     server.config.timeout_keep_alive = 1
