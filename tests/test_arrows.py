@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import grimp
 import pytest
 
-from builders.sources import LAB, lab_files, parsed, shown
+from builders.sources import LAB, lab_files, nodes, parsed, shown
 
 MAY_IMPORT: Mapping[str, set[str]] = {
     "model": set(),
@@ -147,10 +147,10 @@ def test_no_package_has_a_circle_inside() -> None:
 # ---------------------------------------------------------------- purity
 
 
-def imports(tree: ast.AST) -> set[str]:
+def imports(tree: ast.Module) -> set[str]:
     """The top-level names of all modules that a file imports, anywhere in it."""
     found: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -166,14 +166,14 @@ def test_pure_modules_do_nothing(module: str) -> None:
     assert files
     for tree in map(parsed, files):
         assert not imports(tree) & FORBIDDEN_TO_PURE
-        called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+        called = {node.func.id for node in nodes(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
         assert not called & {"open", "print", "input", "exec", "eval", "__import__", "breakpoint", "id", "hash"}
 
 
-def uses_of_the_outside(tree: ast.AST) -> set[str]:
+def uses_of_the_outside(tree: ast.Module) -> set[str]:
     """What of printing, arguments, environment and exit a file uses."""
     found = set()
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         match node:
             case ast.Call(func=ast.Name(id="print" | "exit" | "quit" | "input" as name)):
                 found.add(name)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from builders.sources import LAB, committed, lab_files, parsed, shown
+from builders.sources import LAB, committed, lab_files, nodes, parsed, shown
 
 IRREGULAR = frozenset(
     [
@@ -93,7 +93,7 @@ OURS = ("fairground.", "builders.")
 
 def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Every function and method."""
-    return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return (node for node in nodes(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
 def is_property(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -114,7 +114,7 @@ def participles(tree: ast.Module) -> list[str]:
 def aliases(tree: ast.Module) -> list[str]:
     """Modules, classes and functions of ours that are imported under another name."""
     found = []
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.ImportFrom):
             found += [f"{node.module}.{one.name}" for one in node.names if one.asname not in (None, one.name)]
     return [name for name in found if name.startswith(OURS)]
@@ -145,7 +145,7 @@ def first_sentence(docstring: str) -> str:
 def bad_docstrings(tree: ast.Module) -> list[str]:
     """First sentences of docstrings that open with a word of FIRST_WORDS, or are too long."""
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    texts = (ast.get_docstring(node) for node in ast.walk(tree) if isinstance(node, kinds))
+    texts = (ast.get_docstring(node) for node in nodes(tree) if isinstance(node, kinds))
     sentences = (first_sentence(text) for text in texts if text)
     return [one for one in sentences if one.split()[0] in FIRST_WORDS or len(one.split()) > FIRST_SENTENCE_WORDS]
 
@@ -160,7 +160,7 @@ def test_a_class_name_is_unique() -> None:
     """No two classes of the lab have one name, so that a name says which thing is meant."""
     places = defaultdict[str, list[str]](list)
     for path, tree in lab_files():
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(str(path.relative_to(LAB)))
     assert len(places) > 200

@@ -10,7 +10,7 @@ import pytest
 
 from builders.contracts import CONTRACTS, EVERY_WORKLOAD
 from builders.paths import ROOT
-from builders.sources import committed, shown, text_of
+from builders.sources import committed, nodes, parsed, shown, text_of
 from fairground.model import Workload
 from fairground.model.contract import Contract
 
@@ -43,13 +43,12 @@ WORDS = sorted(
 CODE = [path for path in committed() if path.is_relative_to(ROOT / "src") or path.is_relative_to(ROOT / "engine" / "src")]
 
 
-def literals(text: str) -> set[str]:
+def literals(tree: ast.Module) -> set[str]:
     """The texts that stand in a module, without its docstrings."""
-    tree = ast.parse(text)
     blocks = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    bodies = [node.body for node in ast.walk(tree) if isinstance(node, blocks)]
+    bodies = [node.body for node in nodes(tree) if isinstance(node, blocks)]
     docs = {id(line.value) for body in bodies for line in body if isinstance(line, ast.Expr)}
-    constants = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in docs]
+    constants = [node for node in nodes(tree) if isinstance(node, ast.Constant) and id(node) not in docs]
     return {node.value for node in constants if isinstance(node.value, str)}
 
 
@@ -62,7 +61,7 @@ def texts() -> dict[str, str]:
 @functools.cache
 def spoken() -> dict[str, set[str]]:
     """The texts that stand in each module."""
-    return {name: literals(text) for name, text in texts().items() if name.endswith(".py")}
+    return {shown(path): literals(parsed(path)) for path in CODE if path.suffix == ".py"}
 
 
 @pytest.mark.parametrize("word", [word for word in WORDS if word not in THEIR_OWN])
@@ -80,6 +79,6 @@ def test_no_file_speaks_of_a_contract(word: str) -> None:
 
 def test_words_are_seen() -> None:
     """The search finds names in code, and none in what is said of it; every exception is a word of some contract."""
-    assert literals('"""A text on one."""\nx = "two"\ny = {"three": f"four{x}"}') == {"two", "three", "four"}
+    assert literals(ast.parse('"""A text on one."""\nx = "two"\ny = {"three": f"four{x}"}')) == {"two", "three", "four"}
     assert {"web_users", "/db/ping", "POOL_SIZE", "fortunes", "updates"} <= set(WORDS)
     assert set(THEIR_OWN) <= set(WORDS)

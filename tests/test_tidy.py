@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from builders.paths import ROOT, TESTS
-from builders.sources import LAB, committed, lab_files, parsed, rust_files, shown, text_of
+from builders.sources import LAB, committed, lab_files, nodes, parsed, rust_files, shown, text_of
 
 FUNCTION_LINES, FILE_LINES = 60, 450
 LONGER: Mapping[str, int] = {}
@@ -46,9 +46,9 @@ PLACES_OF_ONE_MACHINE = ("/ro" + "ot/", "/wo" + "rk/", "/tm" + "p/fg")
 # ---------------------------------------------------------------- sizes
 
 
-def python_functions(path: Path, tree: ast.AST) -> Iterator[tuple[str, int]]:
+def python_functions(path: Path, tree: ast.Module) -> Iterator[tuple[str, int]]:
     """Every function of a Python file with its lines, docstring left out."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             docstring = node.body[0] if ast.get_docstring(node) is not None else None
             lines = (node.end_lineno or 0) - node.lineno + 1
@@ -78,7 +78,7 @@ def test_functions_fit_a_screen() -> None:
 
 def parameters(path: Path, tree: ast.Module) -> Iterator[tuple[str, int]]:
     """Every function of a Python file with the number of its parameters, `self` and `cls` left out."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             names = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
             own = names[1:] if names[:1] in (["self"], ["cls"]) else names
@@ -107,8 +107,8 @@ def test_the_use_cases_stay_small() -> None:
 
 def strings(tree: ast.Module) -> Iterator[str]:
     """Every string of a Python file that is none of its docstrings."""
-    words = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    words = {id(node.value) for node in nodes(tree) if isinstance(node, ast.Expr)}
+    for node in nodes(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in words:
             yield node.value
 
@@ -131,7 +131,7 @@ def test_every_test_says_what_holds() -> None:
     """Each test function has a docstring."""
     silent = []
     for path in sorted(TESTS.rglob("test_*.py")):
-        for node in ast.walk(parsed(path)):
+        for node in nodes(parsed(path)):
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_") and not ast.get_docstring(node):
                 silent.append(f"{shown(path)}: {node.name}")
     assert silent == []
@@ -149,7 +149,7 @@ def test_tests_mirror_the_lab() -> None:
 def imported_tests(program: ast.Module) -> set[str]:
     """Modules of tests that a program imports."""
     found = set()
-    for node in ast.walk(program):
+    for node in nodes(program):
         if isinstance(node, ast.ImportFrom):
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):

@@ -37,6 +37,12 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
+@functools.cache
+def nodes(tree: ast.Module) -> tuple[ast.AST, ...]:
+    """All nodes of a file's tree, in the order of `ast.walk`: many tests look at each of them."""
+    return tuple(ast.walk(tree))
+
+
 def lab_files() -> Iterator[tuple[Path, ast.Module]]:
     """Every Python file of the lab, parsed."""
     for path in sorted(LAB.rglob("*.py")):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from builders.sources import LAB, lab_files, shown
+from builders.sources import LAB, lab_files, nodes, shown
 from fairground.model import Severity
 from fairground.model.reason import DB_LOCK, OF_ROLE, REASONS, Reason
 from fairground.report.run import grid
@@ -39,25 +39,25 @@ def test_a_finding_names_its_reason() -> None:
     assert DB_LOCK.finding("it waited", Severity.WARN).severity is Severity.WARN
 
 
-def texts(node: ast.AST) -> Iterator[str]:
-    """The strings of a piece of code, docstrings left out."""
-    words = {id(one.value) for one in ast.walk(node) if isinstance(one, ast.Expr)}
-    for one in ast.walk(node):
+def texts(inside: Sequence[ast.AST]) -> Iterator[str]:
+    """The strings among some nodes, docstrings left out."""
+    words = {id(one.value) for one in inside if isinstance(one, ast.Expr)}
+    for one in inside:
         if isinstance(one, ast.Constant) and isinstance(one.value, str) and id(one) not in words:
             yield one.value
 
 
 def free_strings(tree: ast.Module) -> Iterator[str]:
     """The reasons that a file names by a string of its own: any of them in a finding or a diagnosis, the plain ones anywhere."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         match node:
             case ast.Call(func=ast.Name("Finding"), args=[id, *_]):
-                yield from (text for text in texts(id) if text in REASONS)
+                yield from (text for text in texts(list(ast.walk(id))) if text in REASONS)
             case ast.Assign(targets=[ast.Attribute(attr="diagnosis")], value=value) | ast.keyword(arg="diagnosis", value=value):
-                yield from texts(value)
+                yield from texts(list(ast.walk(value)))
             case ast.Compare(left=ast.Attribute(attr="diagnosis"), comparators=[value]):
-                yield from texts(value)
-    yield from (text for text in texts(tree) if text in REASONS and text not in OTHER_MEANINGS)
+                yield from texts(list(ast.walk(value)))
+    yield from (text for text in texts(nodes(tree)) if text in REASONS and text not in OTHER_MEANINGS)
 
 
 @pytest.mark.parametrize(
