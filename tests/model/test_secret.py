@@ -65,6 +65,9 @@ ONE_WORD = (
     f"connecting to postgresql://u:{WORD}@host/db failed",
     f"PGPASSWORD='{WORD}' ./server --port 1",
     f"./server --db-password {WORD} --port 1",
+    f"mysql -h db -p{WORD} shop",
+    f"cd app && /usr/bin/mariadb-dump -u me -p{WORD} shop | gzip",
+    f"redis-cli -h cache -a {WORD} PING",
 )
 TWO_WORDS = (
     ("-H", f"Authorization: {WORD}"),
@@ -113,7 +116,18 @@ READABLE = (
     "healthy:plain",
     '{"page": 1, "tokens": 3}',
     "@/run/secrets/header",
+    "mysql -u me -p shop",
+    "psql -h db -p5432 shop",
+    "mysql shop; serve -p 8080",
 )
+PROGRAMS = (
+    ("mysql", "-h", "db", f"-p{WORD}"),
+    ("/usr/bin/mysqldump", f"-p{WORD}", "shop"),
+    ("env", "LANG=C", "redis-cli", "-a", WORD),
+    ("sshpass", "-p", WORD, "ssh", "host"),
+    ("sshpass", f"-p{WORD}", "ssh", "host"),
+)
+"""Commands whose program is given a password by one letter."""
 
 
 @pytest.mark.parametrize("word", ONE_WORD)
@@ -131,6 +145,18 @@ def test_a_secret_after_an_option_is_hidden(words: tuple[str, str]) -> None:
     option, shown = secret.redact_words(words)
     assert option == words[0] and WORD not in shown and secret.HIDDEN in shown
     assert secret.redact_words([option, shown]) == [option, shown]
+
+
+@pytest.mark.parametrize("words", PROGRAMS)
+def test_a_letter_is_a_password_to_some_programs(words: tuple[str, ...]) -> None:
+    """The program says what the letter means; the other words stay, and to other programs the letter is something else."""
+    shown = secret.redact_words(words)
+    assert WORD not in " ".join(shown) and len(shown) == len(words)
+    assert [one for one, other in zip(shown, words, strict=True) if one == other] == [one for one in words if WORD not in one]
+    assert secret.redact_words(shown) == shown and secret.secrets_of(words) == (WORD,)
+    assert secret.redact_words(["serve", "-p8080", "-a", "all"]) == ["serve", "-p8080", "-a", "all"]
+    assert secret.redact_words(["serve", " x", ""]) == ["serve", " x", ""]
+    assert secret.redact_words(["mysql", "-p", "shop"]) == ["mysql", "-p", "shop"]
 
 
 @pytest.mark.parametrize("word", READABLE)

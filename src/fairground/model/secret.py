@@ -59,6 +59,14 @@ _TELLING = re.compile(
 """Values that are known for secrets by how they look."""
 _AFTER_OPTION = re.compile(r"(?<![\w-])--(?P<name>[A-Za-z][\w-]*)[ \t]+(?P<value>[^\s\"'`-][^\s\"'`]*)")
 """An option and its value within a text, as in a command for a shell."""
+_ASKING = frozenset({"mysql", "mysqladmin", "mysqldump", "mariadb", "mariadb-admin", "mariadb-dump"})
+"""Programs that ask for a password where none is glued to `-p`: the next word is something else."""
+_BY_LETTER = {"redis-cli": "-a", "sshpass": "-p", **dict.fromkeys(_ASKING, "-p")}
+"""Programs that are given a password by an option of one letter, and that option."""
+_LETTERED = re.compile(
+    rf"(?<![\w.-])(?P<program>{'|'.join(sorted(_BY_LETTER, key=len, reverse=True))})(?![\w.-])"
+    r"(?P<between>[^\n|;&\"'`]{0,300}?[ \t])(?P<letter>-[ap])(?P<space>[ \t]*)(?P<value>[^\s\"'`-][^\s\"'`]*)"
+)
 _OPTION = re.compile(r"(?P<dashes>-{0,2})(?P<name>[A-Za-z_][\w.-]*)=(?P<value>.*)", re.DOTALL)
 _HEADER = re.compile(r"(?P<option>--header=|-[A-Za-z]*?H)(?P<text>.+)", re.DOTALL)
 
@@ -129,9 +137,17 @@ def _is_telling(pieces: Sequence[str], place: int) -> bool:
 
 
 def _rewrite_words(words: Sequence[str], hide: Hide) -> Iterator[str]:
-    before = ""
+    before, program = "", ""
     for word in words:
-        yield _word_after(before, word, hide)
+        name = word.rpartition("/")[2]
+        program = name if name in _BY_LETTER else program
+        letter = _BY_LETTER.get(program)
+        if letter and word.startswith(letter) and word != letter:
+            yield letter + hide(word.removeprefix(letter))
+        elif letter and before == letter and program not in _ASKING and not word.startswith("-"):
+            yield hide(word)
+        else:
+            yield _word_after(before, word, hide)
         before = word
 
 
@@ -187,10 +203,19 @@ def _rewrite(text: str, hide: Hide) -> str:
     text = _AFTER_OPTION.sub(
         lambda found: found[0].removesuffix(found["value"]) + hide(found["value"]) if is_secret(found["name"]) else found[0], text
     )
+    text = _LETTERED.sub(lambda found: _lettered(found, hide), text)
     text = _ELEMENT.sub(
         lambda found: f"<{found['name']}>{hide(found['value'])}" if is_secret(found["name"]) else found[0], _named(text, hide)
     )
     return _TELLING.sub(lambda found: hide(found[0]), text)
+
+
+def _lettered(found: re.Match[str], hide: Hide) -> str:
+    """A command within a text whose program is given a password by a letter; as it is where the letter means no password."""
+    program, space = found["program"], found["space"]
+    if found["letter"] != _BY_LETTER[program] or space and program in _ASKING:
+        return found[0]
+    return found[0].removesuffix(found["value"]) + hide(found["value"])
 
 
 def _login(text: str, hide: Hide, whole: bool = False) -> str:
