@@ -71,9 +71,9 @@ def curve(
     )
     *ahead, part = drive._curve(load, best_per_s, effort)
     assert isinstance(part, ServicePart) and all(isinstance(one, Ahead) for one in ahead)
-    assert confirmations or [one.left_s for one in ahead] == [
-        sum(seconds for _, seconds in rates) + drive.LEAD_S for rates in loads
-    ]
+    lasts_s = [sum(seconds for _, seconds in rates) + drive.LEAD_S for rates in loads]
+    assert confirmations or [one.load_s for one in ahead if isinstance(one, Ahead)] == lasts_s
+    assert isinstance(ahead[0], Ahead) and lasts_s[0] <= ahead[0].left_s <= effort.curve_s + 1e-9
     return Visit("u", "GET", "p99<50ms", 50_000.0, None, None, curve=part.curve or (), at_least_per_s=at_least_per_s)
 
 
@@ -134,6 +134,16 @@ def test_a_rate_that_is_asked_for_is_measured_until_it_can_tell(rate: float, sec
     curve(kept_always, asked, at_least_per_s=rate)
     lasted = [s for rates in asked for one, s in rates if one == rate]
     assert lasted == [seconds] * 3 and {s for rates in asked for one, s in rates if one != rate} == {2.0}
+
+
+def test_the_time_left_counts_what_is_asked_for() -> None:
+    """A rate of 20 a second takes three times 18 s beside the seven rates of the curve, and each confirmation a load of its own."""
+    asked = list[Rates]()
+    effort = drive.ServiceEffort(objective.parse("p99<50ms"), 2, 5000, at_least_per_s=20.0, confirmations=2)
+    curve(kept_always, asked, at_least_per_s=20.0)
+    steps_s = sum(seconds for rates in asked for _, seconds in rates)
+    assert steps_s == 7 * 2 + 3 * 18
+    assert effort.curve_s == pytest.approx(steps_s + 2 * drive.LEAD_S + 2 * (2 + drive.LEAD_S))
 
 
 def test_the_rate_that_is_told_is_confirmed() -> None:

@@ -99,6 +99,25 @@ class ServiceEffort:
         return float(max(self.seconds, min(LONGEST_S, tells_s)))
 
     @property
+    def curve_s(self) -> float:
+        """The planned seconds of the load curve and of what follows it, at most: the rate that is asked for may be its own."""
+        wanted = self.at_least_per_s
+        asked_s = 0.0 if wanted is None else self.asked_s(wanted)
+        return LEAD_S + len(SHARES) * self.seconds + asked_s + self.later_s
+
+    @property
+    def later_s(self) -> float:
+        """The planned seconds after the first pass: the rate that is asked for again, and what confirms the one that is told."""
+        wanted = self.at_least_per_s
+        again_s = 0.0 if wanted is None else LEAD_S + REPEATS * self.asked_s(wanted)
+        return again_s + self.confirm_s
+
+    @property
+    def confirm_s(self) -> float:
+        """The planned seconds that confirm the rate that is told."""
+        return self.confirmations * (LEAD_S + self.seconds)
+
+    @property
     def connections(self) -> int:
         """The most connections of a load."""
         return min(self.most, most_connections(self.body_bytes))
@@ -138,7 +157,7 @@ def _measured(
     missing = [connections for connections in fit if all(one.connections != connections for one in known)]
     curved = any(part.curve is not None for part in done)
     seconds, warm_up_s = float(effort.seconds), min(1.0, effort.seconds / 2)
-    left_s = len(missing) * (warm_up_s + seconds) + (0.0 if curved else LEAD_S + len(SHARES) * seconds)
+    left_s = len(missing) * (warm_up_s + seconds) + (0.0 if curved else effort.curve_s)
     if missing or not curved:
         yield Ahead("warm-up", WARM_LOOKS * WARM_S, WARM_LOOKS * WARM_S + left_s)
         yield _warm_up(load, effort, min(WARM_CONNECTIONS, max(fit)))
@@ -219,14 +238,14 @@ def _curve(
             found.append(CurvePoint("curve", trial, step, loadcurve.judge(step, effort.objective, measured.void)))
         return found
 
-    yield _ahead("load curve", rates)
+    yield _ahead("load curve", rates, effort.later_s)
     curve = points(rates, seed, 1)
     if again := tuple((rate, seconds) for rate, seconds in rates if rate in doubtful(curve)):
         yield _ahead("rates in doubt, once more", again * REPEATS)
         curve += points(again * REPEATS, seed + 1, 2)
     if wanted is not None and (missing := 1 + REPEATS - sum(point.step.rate_per_s == wanted for point in curve)) > 0:
         again = ((wanted, offered[wanted]),) * missing
-        yield _ahead("the rate that is asked for", again)
+        yield _ahead("the rate that is asked for", again, effort.confirm_s)
         curve += points(again, seed + 2 + len(curve), 2)
     told = kept_per_s(curve) if effort.confirmations else None
     while told is not None and sum(point.step.rate_per_s == told for point in curve) <= effort.confirmations:
@@ -239,10 +258,10 @@ def _curve(
     yield ServicePart(Unit.CURVE, curve=by_rate, tallies=tuple(tallies))
 
 
-def _ahead(what: str, rates: Rates) -> Ahead:
-    """The last load that is planned."""
+def _ahead(what: str, rates: Rates, later_s: float = 0.0) -> Ahead:
+    """The next steps of the load curve; so many seconds of load are planned after them."""
     load_s = LEAD_S + math.fsum(seconds for _, seconds in rates)
-    return Ahead(f"{what}, {len(rates)} step{'s' if len(rates) > 1 else ''}", load_s, load_s)
+    return Ahead(f"{what}, {len(rates)} step{'s' if len(rates) > 1 else ''}", load_s, load_s + later_s)
 
 
 def _loop(measured: ArmWindow, cores: int) -> tuple[ServicePart, Closed]:
