@@ -110,7 +110,7 @@ def table(found: Sequence[Twice]) -> Iterator[str]:
     """A row for each suite, one for all, and the claims whose verdicts differ."""
     yield "## Do verdicts repeat?"
     yield ""
-    yield "Each suite was measured twice. Claims that published numbers alone decide are left out."
+    yield "Each suite here was measured twice. Claims that published numbers alone decide are left out."
     yield ""
     heads = ("suite", "measured, UTC", "tested by one run alone", "by both", "decided by either", "the same verdict", "opposite",
              "clear", "found again")  # fmt: skip

@@ -249,11 +249,31 @@ def test_cargo_locks_have_one_registry() -> None:
 
 
 def test_what_the_lab_needs_is_told_once() -> None:
-    """The package declares what `requirements.in` says, so that whoever installs it lacks nothing; its extras are for tests, too."""
+    """A checkout has what the package declares, and its pages; extras of it that a checkout lacks are for tests, too."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted, dev = (
         [line for line in (ROOT / name).read_text().splitlines() if line and not line.startswith("#")]
         for name in ("requirements.in", "requirements-dev.in")
     )
-    assert project["dependencies"] == wanted
-    assert {one for extra in project["optional-dependencies"].values() for one in extra} <= set(dev)
+    extras = dict(project["optional-dependencies"])
+    assert [*project["dependencies"], *extras.pop("serve")] == wanted
+    assert {one for extra in extras.values() for one in extra} <= set(dev)
+
+
+def parents(lock: str) -> Iterator[tuple[str, set[str]]]:
+    """Each package of a lock for Linux, and what asks for it."""
+    for block in re.split(r"\n(?=[a-z])", lock):
+        if (found := re.match(r"([a-z0-9-]+)==[^\n;]*(;[^\n]*)?", block)) and "win32" not in (found[2] or ""):
+            yield found[1], set(re.findall(r"^    #(?: via|  ) +([a-z0-9-]+)(?: \(.*\))?$", block, re.MULTILINE))
+
+
+def test_who_only_measures_installs_few_packages() -> None:
+    """What the package brings without its extras, by the lock; the decision tells the same numbers."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = {name: by for name, by in parents((ROOT / "requirements.lock").read_text())}
+    brought = {re.sub(r"\[.*", "", one) for one in project["dependencies"]}
+    while more := {name for name, by in asked.items() if by & brought} - brought:
+        brought |= more
+    assert brought <= set(asked) and len(brought) <= 25
+    decision = (ROOT / "docs" / "decisions" / "038-packages-of-the-lab.md").read_text()
+    assert f"gets {len(brought)} packages, and {len(asked)} with it" in decision

@@ -33,6 +33,9 @@ def serve(
 
     Examples: ./fairground serve · ./fairground serve --port 0 --results elsewhere
     """
+    from fairground.serve import require_libraries
+
+    require_libraries()
     from fairground.serve import app
     from fairground.serve.allowance import Allowance
     from fairground.serve.connection import PageServer

@@ -3,3 +3,19 @@
 It measures nothing itself. A measurement is a process of its own, started as a person would start it. So what serves pages is
 no part of what is measured.
 """
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from fairground.model import LabError
+
+LIBRARIES = ("starlette", "uvicorn")
+
+
+def require_libraries() -> None:
+    """Raise LabError if what serves pages is not installed. It comes with an extra of the package."""
+    for name in LIBRARIES:
+        if find_spec(name) is None:
+            hint = "pip install 'fairground[serve]'; records need none: their pages are in the results' folder"
+            raise LabError(f"the lab in a browser needs `{name}`, which is not installed", hint, 3)
