@@ -59,6 +59,10 @@ def test_a_card_names_a_few_and_counts_the_rest() -> None:
     made = card.of_suite(suite(), found)
     assert made.holds[0].startswith("c5") and len(made.holds) == card.MOST and made.rest == (2, 0)
     assert "- 2 more hold clearly, below." in list(card.markdown(made))
+    one_more = card.of_suite(suite(), [*found[1:], judged("wrong", FAILS)])
+    assert one_more.more == ("1 more holds clearly, below.", "") and "- 1 more holds clearly, below." in list(
+        card.markdown(one_more)
+    )
 
 
 def used(one: Trial, cpu_us: float) -> Trial:

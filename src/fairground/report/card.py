@@ -21,6 +21,15 @@ class PublicationCard:
     do: tuple[str, ...]
     rest: tuple[int, int]
 
+    @property
+    def more(self) -> tuple[str, str]:
+        """The sentences on those that are not named: on what holds, and on what does not. Empty where there are none."""
+        held, failed = self.rest
+        return (
+            f"{held} more {'holds' if held == 1 else 'hold'} clearly, below." if held else "",
+            f"{failed} more {'does' if failed == 1 else 'do'} not hold, below." if failed else "",
+        )
+
 
 def of_suite(suite: Suite, judgements: Sequence[ClaimJudgement]) -> PublicationCard:
     """The card: clear verdicts on what the source says, and the suite's lessons as far as this run shows them."""
@@ -61,12 +70,8 @@ def _told(one: ClaimJudgement) -> str:
 
 def markdown(card: PublicationCard) -> Iterator[str]:
     """The card as the first lines of a section."""
-    held, failed = card.rest
-    kinds = (
-        ("What holds", card.holds, f"{held} more hold clearly, below." if held else ""),
-        ("What was wrong", card.wrong, f"{failed} more do not hold, below." if failed else ""),
-        ("What to do", card.do, ""),
-    )
+    held, failed = card.more
+    kinds = (("What holds", card.holds, held), ("What was wrong", card.wrong, failed), ("What to do", card.do, ""))
     for head, lines, rest in kinds:
         yield f"**{head}.** {'' if lines else 'Nothing that this run is clear about.'}".rstrip()
         yield ""
