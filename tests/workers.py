@@ -1,4 +1,4 @@
-"""The units in which tests are shared out where several are at work at once (`-n 3`), and their order."""
+"""The units in which tests are shared out where several are at work at once (`-n 2`), and their order."""
 
 from __future__ import annotations
 
@@ -58,15 +58,11 @@ def spread(few: Sequence[One], many: Sequence[One]) -> list[One]:
 
 
 def ordered(items: Iterable[pytest.Item]) -> list[pytest.Item]:
-    """Units of tests for workers to take: those that start servers first, with slow builds neither side by side nor at the end.
-
-    Among them the units of many such tests come first: one that begins late would be alone at the end.
-    """
+    """Units of tests for workers to take: those that start servers first, with slow builds neither side by side nor at the end."""
     slow, live, rest = list[list[pytest.Item]](), list[list[pytest.Item]](), list[list[pytest.Item]]()
     for one in units(items):
         kind = slow if any(map(builds_slowly, one)) else live if any(map(starts_something, one)) else rest
         kind.append(one)
-    live.sort(key=lambda one: -sum(map(starts_something, one)))
     return [item for one in [*spread(slow, live), *rest] for item in one]
 
 
