@@ -74,6 +74,8 @@ def curve(
     lasts_s = [sum(seconds for _, seconds in rates) + drive.LEAD_S for rates in loads]
     assert confirmations or [one.load_s for one in ahead if isinstance(one, Ahead)] == lasts_s
     assert isinstance(ahead[0], Ahead) and lasts_s[0] <= ahead[0].left_s <= effort.curve_s + 1e-9
+    doubts = [one for one in ahead if isinstance(one, Ahead) and one.what.startswith("rates in doubt")]
+    assert all(one.left_s == pytest.approx(one.load_s + effort.later_s) for one in doubts)
     return Visit("u", "GET", "p99<50ms", 50_000.0, None, None, curve=part.curve or (), at_least_per_s=at_least_per_s)
 
 

@@ -68,6 +68,9 @@ ONE_WORD = (
     f"mysql -h db -p{WORD} shop",
     f"cd app && /usr/bin/mariadb-dump -u me -p{WORD} shop | gzip",
     f"redis-cli -h cache -a {WORD} PING",
+    f"mysql -u 'me' -p'{WORD}' shop",
+    f'sshpass -p "two {WORD}" ssh host',
+    f"mysql -p-{WORD} shop",
 )
 TWO_WORDS = (
     ("-H", f"Authorization: {WORD}"),

@@ -65,7 +65,8 @@ _BY_LETTER = {"redis-cli": "-a", "sshpass": "-p", **dict.fromkeys(_ASKING, "-p")
 """Programs that are given a password by an option of one letter, and that option."""
 _LETTERED = re.compile(
     rf"(?<![\w.-])(?P<program>{'|'.join(sorted(_BY_LETTER, key=len, reverse=True))})(?![\w.-])"
-    r"(?P<between>[^\n|;&\"'`]{0,300}?[ \t])(?P<letter>-[ap])(?P<space>[ \t]*)(?P<value>[^\s\"'`-][^\s\"'`]*)"
+    r"(?P<between>[^\n|;&]{0,300}?[ \t])(?P<letter>-[ap])(?P<space>(?:[ \t]+(?!-))?)[\"']?"
+    r"(?P<value>(?<=\")[^\"]+|(?<=')[^']+|[^\s\"'`]+)"
 )
 _OPTION = re.compile(r"(?P<dashes>-{0,2})(?P<name>[A-Za-z_][\w.-]*)=(?P<value>.*)", re.DOTALL)
 _HEADER = re.compile(r"(?P<option>--header=|-[A-Za-z]*?H)(?P<text>.+)", re.DOTALL)

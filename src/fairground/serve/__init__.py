@@ -17,5 +17,5 @@ def require_libraries() -> None:
     """Raise LabError if what serves pages is not installed. It comes with an extra of the package."""
     for name in LIBRARIES:
         if find_spec(name) is None:
-            hint = "pip install 'fairground[serve]'; records need none: their pages are in the results' folder"
+            hint = "pip install 'fairground[serve]'; the page of a record is a file in its folder, and needs no server"
             raise LabError(f"the lab in a browser needs `{name}`, which is not installed", hint, 3)

@@ -241,7 +241,7 @@ def _curve(
     yield _ahead("load curve", rates, effort.later_s)
     curve = points(rates, seed, 1)
     if again := tuple((rate, seconds) for rate, seconds in rates if rate in doubtful(curve)):
-        yield _ahead("rates in doubt, once more", again * REPEATS)
+        yield _ahead("rates in doubt, once more", again * REPEATS, effort.later_s)
         curve += points(again * REPEATS, seed + 1, 2)
     if wanted is not None and (missing := 1 + REPEATS - sum(point.step.rate_per_s == wanted for point in curve)) > 0:
         again = ((wanted, offered[wanted]),) * missing
