@@ -12,7 +12,7 @@ from builders.fakes import GOOD, LOAD, Server, World
 from fairground.host import counters
 from fairground.measure import counted
 from fairground.measure.arm import ArmWindow, CountedArm
-from fairground.measure.counting import ENOUGH, MOST, PILOT, SLOWER, WINDOWS, WorkedOff, one_start, patient
+from fairground.measure.counting import ENOUGH, MOST, PILOT, SLOWER, WorkedOff, one_start, patient, windows_of
 from fairground.model import Severity
 from fairground.model.count import UNCOUNTED, CountedStart, WorkCount
 from fairground.stats import counts
@@ -60,9 +60,9 @@ def test_a_start_is_verified_loaded_with_fixed_work_and_audited(tmp_path: Path, 
     found, world = counted_start(Server(), tmp_path / "one", monkeypatch)
     assert (found.settled, found.rejected, found.void, found.requests) == (True, None, None, 6400)
     assert world.log[:4] == ["a reset", "a start", "a verify", "a count"] and world.log[-1] == "a count"
-    assert world.log.count(f"a turn of {6400 // WINDOWS}") == 8 + WINDOWS  # the first eight are of the warm-up
+    assert world.log.count(f"a turn of {6400 // 32}") == 8 + 32  # the first eight are of the warm-up
     assert all(one.work == WorkCount(GOOD * 1000, {"read": GOOD}) and one.answers == GOOD for one in found.counted)
-    assert len(found.counted) == WINDOWS and len(found.windows) > WINDOWS
+    assert len(found.counted) == 32 and len(found.windows) > 32
 
 
 def test_lost_rows_reject_a_counted_arm_as_any_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,7 +142,7 @@ def test_the_pace_says_how_much_work_is_fixed() -> None:
     schedule = WorkedOff("a", LOAD, None, 0.005)
     assert schedule.requests_after([window(5000, 1.0)]) == 7_488
     assert schedule.requests_after([window(1000, 1.0)]) == ENOUGH
-    assert schedule.requests_after([window(100, 1.0)]) == 992
+    assert schedule.requests_after([window(100, 1.0)]) == 400
     assert schedule.requests_after([window(10**7, 1.0)]) == MOST
     assert replace(schedule, requests=77).requests_after([window(5000, 1.0)]) == 77
 
@@ -160,11 +160,29 @@ def test_a_warm_up_ends_when_counts_settle_or_its_time_is_up() -> None:
     more = schedule.next(falling, ())
     assert more is not None and (more.requests, more.warm_up) == (100, True) and not schedule.has_settled(falling)
     late = schedule.next([*falling, window(1000, 50.0, 10**7)], ())
-    assert late is not None and (late.requests, late.warm_up) == (640 // WINDOWS, False)
+    assert late is not None and (late.requests, late.warm_up) == (640 // 8, False)
     steady = [window(1000, 1.0)] * 9
     assert schedule.has_settled(steady) and not cast(Any, schedule.next(steady, ())).warm_up
-    assert schedule.next([*steady, *[window(20, 0.1, warm_up=False)] * WINDOWS], ()) is None
+    assert schedule.next([*steady, *[window(80, 0.1, warm_up=False)] * 8], ()) is None
     assert schedule.next(steady, ("a",)) is None
+
+
+def test_windows_that_still_fall_belong_to_the_warm_up() -> None:
+    """A compiler that begins after the warm-up has settled is waited for; what is counted are the last windows."""
+    schedule = WorkedOff("a", replace(LOAD, warmup_max_s=30.0), 800, 0.005)
+    cold, hot = ([window(100, 0.1, cost, warm_up=False) for cost in costs] for costs in ([1300] * 3 + [700] * 2, [190] * 8))
+    fell = [*[window(100, 0.1, 1300)] * 9, *cold, *hot[:3]]
+    more = schedule.next(fell, ())
+    assert more is not None and (more.requests, more.warm_up) == (100, False) and not schedule.has_settled(fell)
+    assert schedule.next([*fell, *hot[3:]], ()) is None and schedule.has_settled([*fell, *hot[3:]])
+    late = replace(window(100, 300.0, 10**7), warm_up=True)
+    assert schedule.next([late, *fell], ()) is None
+
+
+@pytest.mark.parametrize(("requests", "windows"), [(320, 8), (640, 8), (1250, 12), (3200, 32), (200_000, 32)])
+def test_few_requests_are_asked_in_few_windows(requests: int, windows: int) -> None:
+    """At both ends of a window connections idle, which would be much of one of twenty requests."""
+    assert windows_of(requests) == windows
 
 
 def test_a_server_that_waits_for_its_core_is_warmed_for_longer() -> None:

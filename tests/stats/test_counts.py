@@ -31,12 +31,62 @@ def test_a_collection_at_the_edge_moves_nothing() -> None:
 
 
 def test_between_collections_their_number_moves_nothing() -> None:
-    """One window with a collection or ten: the cheaper half is the same, and a change of the other windows is all there."""
+    """One window with a collection or ten: the middle one is the same, and a change of the other windows is all there."""
     few, many = (start([300_000] * dear + [100_000] * (32 - dear)) for dear in (1, 10))
     assert counts.between_collections(few) == counts.between_collections(many) == 1000
     assert counts.between_collections(start([300_000, 101_000, 101_000])) == 1010
+    assert counts.between_collections(start([90_000, 100_000, 110_000, 300_000])) == 1050
     assert counts.between_collections(start([100_000], warm=1)) is None
     assert (counts.instructions(many) or 0) > 1.1 * (counts.instructions(few) or 0)
+
+
+def looked(random_: random.Random, chance: float, cost: int = 60_000, least: int = 2) -> CountedStart:
+    """A start in whose windows reads find nothing more or less often, each for 1,200 instructions; every sixth holds a collection."""
+    windows = list[CountedWindow]()
+    for place in range(32):
+        empty = round(100 * (least + chance * random_.random()))
+        work = 100 * cost + 1_200 * empty + random_.randrange(5_000) + (20_000_000 if place % 6 == 2 else 0)
+        windows.append(CountedWindow(100, WorkCount(work, {"read": 400 + empty}, empty_reads=empty)))
+    return CountedStart("a", "db-ping", 1, 3200, tuple(windows), True, (), 1.0)
+
+
+def test_chance_looks_in_vain_and_is_levelled() -> None:
+    """Starts differ by how often reads found nothing. With that levelled they hardly do, and a per cent of the code shows."""
+    random_ = random.Random(5)
+    a, b, dearer = ([looked(random_, chance, cost) for chance in (0.1, 1.4, 0.6)] for cost in (60_000, 60_000, 60_600))
+    raw = [counts.between_collections(one) or 0.0 for one in (*a, *b)]
+    level_a, level_b = counts.at_equal_reads(a, b)
+    assert (counts.spread(raw) or 0) > 0.005 > 0.001 > (counts.spread([*level_a, *level_b]) or 1)
+    assert counts.change(level_a, level_b).word is CountWord.ALIKE
+    more = counts.change(*counts.at_equal_reads(a, dearer))
+    assert more.word is CountWord.MORE and more.ratio is not None and more.ratio.low < 1.0095 < more.ratio.high
+    assert counts.change(raw[:3], [counts.between_collections(one) or 0.0 for one in dearer]).word is CountWord.UNKNOWN
+
+
+def test_a_server_that_looks_in_vain_more_often_costs_more() -> None:
+    """Where the code itself reads too early, that is its own cost, and is not levelled away."""
+    random_ = random.Random(6)
+    a, b = ([looked(random_, chance, least=least) for chance in (0.1, 0.3, 0.2)] for least in (2, 3))
+    assert counts.reads_differ(a, b) and not counts.reads_differ(a, a) and not counts.reads_differ(a)
+    level_a, level_b = counts.at_equal_reads(a, b)
+    assert level_a == [counts.between_collections(one) for one in a]
+    found = counts.change(level_a, level_b)
+    assert found.word is CountWord.MORE and found.ratio is not None and found.ratio.middle == pytest.approx(1.0192, abs=0.003)
+
+
+def test_reads_that_nobody_counts_change_nothing() -> None:
+    """An emulation sees them, and the processor's counters do not; a server that waits by poll has none."""
+    starts = [start(collected(phase)) for phase in range(3)]
+    assert counts.at_equal_reads(starts) == [[1000.0] * 3] and counts.empty_reads(starts[0]) == 0
+    assert counts.at_equal_reads([], starts) == [[], [1000.0] * 3] and counts.empty_reads(start([])) is None
+
+
+def test_counted_windows_that_fall_are_no_counted_ones() -> None:
+    """A compiler that begins late makes the second half far cheaper. A collection, or a per cent, does not."""
+    assert counts.is_falling([1300.0] * 8 + [700.0, 400.0, 300.0] + [190.0] * 21)
+    assert not counts.is_falling([1360.0] * 16 + [1335.0] * 16)
+    assert not counts.is_falling([3000.0, 1000.0, 1000.0, 1000.0, 1000.0, 1000.0, 3000.0, 1000.0])
+    assert not counts.is_falling([1000.0] * 4 + [2000.0] * 4) and not counts.is_falling([])
 
 
 def test_the_warm_up_counts_for_nothing() -> None:

@@ -15,16 +15,17 @@ from fairground.model import Load, Severity
 from fairground.model.count import CountedStart, CountedWindow
 from fairground.stats import counts
 
-COUNTED_S, MOST_S = 1.5, 10.0
+COUNTED_S, MOST_S = 1.5, 4.0
 """The counted windows of an arm's first start take about the first together, and the second where ENOUGH takes longer."""
 ENOUGH, LEAST, MOST = 3_200, 320, 200_000
 """Requests of a start that hold some collections of garbage, the fewest, and the most."""
-WINDOWS = 32
+LEAST_WINDOWS, MOST_WINDOWS = 8, 32
 """Counted windows of a start: several for each collection of garbage, which the taper over them then leaves whole."""
-LEAST_WARMING = 100
-"""The fewest requests of a window of the warm-up; as a rule it has as many as a counted one.
+OF_WINDOW = 100
+"""A window has so many requests at least, if there are enough: at both of its ends connections idle, which costs something.
 
-Longer ones would never agree: with a collection of garbage in each other one, their medians are those of two kinds.
+Those of the warm-up have as many as counted ones. Longer ones would never agree: with a collection of garbage in each other one,
+their medians are those of two kinds.
 """
 BUSY_PER_S, PATIENCE = 100e6, 5
 """A translated server with a core of its own carries out at least the first in a second.
@@ -41,6 +42,7 @@ READY_S, SLOWER = 600.0, 10
 class WorkedOff:
     """The schedule of one start. `requests`: of its counted windows together; None: what its pilot allows.
 
+    The last windows are the counted ones. While they still fall, more are made: a compiler that began late was not warm.
     Where the warm-up does not settle within the load's `warmup_max_s`, it is counted all the same, and that is told. Those are
     seconds of a core of its own: what settles a server is its work, and not how long it waited for its turn.
     """
@@ -58,30 +60,51 @@ class WorkedOff:
         done = len(windows) - len(warm)
         if not done and not self._is_over(warm):
             return Counted(self.arm, self.load, self._warming(warm), warm_up=True)
-        if done >= WINDOWS:
+        requests = self.requests_after(warm)
+        if done >= windows_of(requests) and not (self._falls(windows) and self._passed_s(windows) < self.load.warmup_max_s):
             return None
-        return Counted(self.arm, self.load, max(1, self.requests_after(warm) // WINDOWS))
+        return Counted(self.arm, self.load, max(1, requests // windows_of(requests)))
 
     def _warming(self, warm: Sequence[ArmWindow]) -> int:
         """The requests of the next window of the warm-up: as many as a counted one would have at this pace."""
-        return max(LEAST_WARMING, self.requests_after(warm) // WINDOWS) if warm else PILOT * self.load.connections
+        requests = self.requests_after(warm)
+        return max(OF_WINDOW, requests // windows_of(requests)) if warm else PILOT * self.load.connections
 
     def requests_after(self, warm: Sequence[ArmWindow]) -> int:
         """The requests of the counted windows together, after the warm-up."""
         if self.requests is not None or not warm:
             return self.requests or 0
         pace = _pace(warm[-1])
-        wanted = max(COUNTED_S * pace, min(ENOUGH, MOST_S * pace))
-        return max(LEAST, min(MOST, round(wanted / WINDOWS) * WINDOWS))
+        wanted = max(LEAST, min(MOST, max(COUNTED_S * pace, min(ENOUGH, MOST_S * pace))))
+        return round(wanted / windows_of(wanted)) * windows_of(wanted)
 
-    def has_settled(self, warm: Sequence[ArmWindow]) -> bool:
-        """True if the counts of the warm-up's last windows agree; its pilot says nothing of them."""
-        values = [one.work.instructions / one.ok for one in warm[1:] if one.work is not None and one.ok]
-        return counts.has_settled(values, self.floor)
+    def has_settled(self, windows: Sequence[ArmWindow]) -> bool:
+        """True if the counts of the warm-up's last windows agree, and the counted ones do not fall."""
+        return self._is_warm([one for one in windows if one.warm_up]) and not self._falls(windows)
+
+    def _is_warm(self, warm: Sequence[ArmWindow]) -> bool:
+        """True if the counts of these last windows agree; the pilot says nothing of them."""
+        return counts.has_settled(_costs(warm[1:]), self.floor)
+
+    def _falls(self, windows: Sequence[ArmWindow]) -> bool:
+        warm, counted = ([one for one in windows if one.warm_up is which] for which in (True, False))
+        return counts.is_falling(_costs(counted[-windows_of(self.requests_after(warm)) :]))
 
     def _is_over(self, warm: Sequence[ArmWindow]) -> bool:
-        passed_s = sum(max(_busy_s(one), one.window_s / PATIENCE) for one in warm)
-        return passed_s >= self.load.warmup_max_s or self.has_settled(warm)
+        return self._passed_s(warm) >= self.load.warmup_max_s or self._is_warm(warm)
+
+    def _passed_s(self, windows: Sequence[ArmWindow]) -> float:
+        return sum(max(_busy_s(one), one.window_s / PATIENCE) for one in windows)
+
+
+def windows_of(requests: float) -> int:
+    """Return how many windows so many counted requests are asked in."""
+    return max(LEAST_WINDOWS, min(MOST_WINDOWS, int(requests / OF_WINDOW)))
+
+
+def _costs(windows: Sequence[ArmWindow]) -> list[float]:
+    """The instructions of each window for an answer."""
+    return [one.work.instructions / one.ok for one in windows if one.work is not None and one.ok]
 
 
 def _busy_s(window: ArmWindow) -> float:
@@ -106,13 +129,14 @@ def one_start(bench: Bench, arm: CountedArm, requests: int | None, floor: float,
     schedule = WorkedOff(arm.label, arm.cell.load, requests, floor)
     with ArmSession(patient(bench), [arm], folder) as session:
         windows = list(session.play(schedule))
-    warm = [one for one in windows if one.warm_up]
-    settled = schedule.has_settled(warm)
+    warm, settled = [one for one in windows if one.warm_up], schedule.has_settled(windows)
+    asked = schedule.requests_after(warm)
+    windows = [replace(one, warm_up=one.warm_up or place < len(windows) - windows_of(asked)) for place, one in enumerate(windows)]
     return CountedStart(
         arm.label,
         arm.workload.id,
         number,
-        schedule.requests_after(warm),
+        asked,
         tuple(CountedWindow(one.ok, replace(one.work, functions={}), one.warm_up) for one in windows if one.work is not None),
         settled,
         tuple(one for one in session.ended[arm.label].findings if one.severity is not Severity.NOTE),

@@ -18,11 +18,12 @@ from fairground.stats.counts import CountChange, CountWord
 from fairground.stats.intervals import Interval
 
 INSTRUCTIONS, BETWEEN, CALLS = "instructions", "instructions between collections", "system calls"
-QUANTITIES: Mapping[str, Callable[[CountedStart], float | None]] = {
-    INSTRUCTIONS: counts.instructions,
-    BETWEEN: counts.between_collections,
-    CALLS: counts.calls,
+QUANTITIES: Mapping[str, Callable[[Sequence[Sequence[CountedStart]]], list[list[float]]]] = {
+    INSTRUCTIONS: lambda sides: [counting.values(one) for one in sides],
+    BETWEEN: lambda sides: counts.at_equal_reads(*sides),
+    CALLS: lambda sides: [counting.values(one, counts.calls) for one in sides],
 }
+"""What is told of a start → each start's values of one or two sides."""
 MOST_NAMES = 10
 """So many system calls are told by name, those that are asked for most first."""
 LEAST_OF_NAME = 0.005
@@ -53,6 +54,8 @@ class CountRow:
     between: float | None
     """Instructions between collections, and their spread."""
     between_spread: float | None
+    empty_reads: float | None
+    """Reads that found nothing, for an answer."""
     calls: float | None
     names: Mapping[str, float]
     """System call → how often for an answer, the most frequent first."""
@@ -108,7 +111,12 @@ def report(asked: CountAsked, made: Sequence[CountedStart]) -> CountReport:
         if asked.compared
         for table in where.tables(workload, *(counting.starts_of(made, workload, arm) for arm in asked.arms))
     )
-    notes = (*_notes(asked, rows), *where.notes(made))
+    unlevelled = tuple(
+        f"{workload}: reads find nothing more often in one of both than in the other, so that nothing is levelled for it"
+        for workload in asked.workloads
+        if asked.compared and counts.reads_differ(*(counting.starts_of(made, workload, arm) for arm in asked.arms))
+    )
+    notes = (*unlevelled, *_notes(asked, rows), *where.notes(made))
     return CountReport(title, rows, lines, (*lost, *said), notes, any(one.rejected for one in made), tables)
 
 
@@ -138,7 +146,7 @@ def _title(asked: CountAsked) -> str:
 
 def _row(arm: CountArm, workload: str, starts: Sequence[CountedStart]) -> CountRow:
     sound = [one for one in starts if one.counted]
-    values, between = (counting.values(sound, QUANTITIES[one]) for one in (INSTRUCTIONS, BETWEEN))
+    (values,), (between,) = (QUANTITIES[one]([sound]) for one in (INSTRUCTIONS, BETWEEN))
     names: dict[str, list[float]] = {}
     for one in sound:
         for name, times in counts.calls_by_name(one).items():
@@ -159,6 +167,7 @@ def _row(arm: CountArm, workload: str, starts: Sequence[CountedStart]) -> CountR
         counts.spread(values),
         _mean(between),
         counts.spread(between),
+        _mean([counts.empty_reads(one) for one in sound]),
         _mean([counts.calls(one) for one in sound]),
         dict(sorted(((n, m) for n, m in means.items() if m >= LEAST_OF_NAME), key=lambda one: -one[1])),
         sum(not one.settled for one in sound),
@@ -173,8 +182,8 @@ def _lines(asked: CountAsked, workload: str, made: Sequence[CountedStart]) -> li
 
 def _compared(workload: str, sides: Sequence[Sequence[CountedStart]], floor: float) -> list[CountLine]:
     found = list[CountLine]()
-    for quantity, value in QUANTITIES.items():
-        a, b = (counting.values(side, value) for side in sides)
+    for quantity, values in QUANTITIES.items():
+        a, b = values(sides)
         if a and b:
             found.append(CountLine(workload, quantity, statistics.fmean(a), statistics.fmean(b), counts.change(a, b, floor)))
     return found
@@ -260,6 +269,7 @@ def document(found: CountReport) -> dict[str, object]:
             "spread": row.spread,
             "instructions_between_collections": row.between,
             "spread_between_collections": row.between_spread,
+            "empty_reads_per_answer": row.empty_reads,
             "system_calls_per_answer": row.calls,
             "system_calls": dict(row.names),
             "unsettled_starts": row.unsettled,

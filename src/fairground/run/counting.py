@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from fairground.model.count import CountArm, CountAsked, CountedStart
 from fairground.stats import counts
-from fairground.stats.counts import CountChange
 
 MOST_STARTS = 30
 """Of an arm on a workload; a spread that needs more is no matter of starts."""
@@ -90,20 +89,15 @@ def _is_narrow(made: Sequence[CountedStart], asked: CountAsked, due: Due) -> boo
     change that chance may have made is open, whichever of the two it is of.
     """
     if asked.compared:
-        whole, between = (_change(made, asked, due, count) for count in (counts.instructions, counts.between_collections))
+        sides = [starts_of(made, due.workload, arm) for arm in asked.arms]
+        whole, between = (
+            counts.change(a, b, asked.floor) for a, b in ([values(one) for one in sides], counts.at_equal_reads(*sides))
+        )
         half = None if whole.is_open or between.is_open else between.half_width
     else:
         level = counts.level(_sound(made, due))
         half = None if level is None else (level.high - level.low) / 2 / level.middle
     return half is not None and half <= asked.floor
-
-
-def _change(
-    made: Sequence[CountedStart], asked: CountAsked, due: Due, count: Callable[[CountedStart], float | None]
-) -> CountChange:
-    """The change of a count between both arms on the workload that is due."""
-    a, b = (values(starts_of(made, due.workload, arm), count) for arm in asked.arms)
-    return counts.change(a, b, asked.floor)
 
 
 def _is_spent(made: Sequence[CountedStart], asked: CountAsked) -> bool:

@@ -6,6 +6,7 @@ pairing: each is compared with all of the other's.
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +33,10 @@ SETTLED_FLOORS = 2.0
 """They agree where their medians differ by so many floors at most."""
 CALM_FLOORS = 10.0
 """Of all of them the cheaper quarter is within so many floors of the median: medians of wild windows agree by chance."""
+
+
+FALLING = 1.03
+"""Counted windows fall where those of their first half need so many times as much as those of their second."""
 
 
 class CountWord(StrEnum):
@@ -89,13 +94,77 @@ def instructions(start: CountedStart) -> float | None:
 
 
 def between_collections(start: CountedStart) -> float | None:
-    """Instructions of a start for an answer in the half of its windows that needs fewest; None where it has no number.
+    """Instructions of a start for an answer in the middle one of its windows; None where it has no number.
 
-    Collections of garbage fall into the others, as far as they are that rare. How many do is chance, and scatters ten times as
-    much from start to start as what the answers themselves need.
+    As long as fewer than half of the windows hold a collection of garbage, they do not move it. How many do is chance, and
+    scatters ten times as much from start to start as what the answers themselves need.
     """
-    each = sorted(one.work.instructions / one.answers for one in start.counted if one.answers)
-    return statistics.fmean(each[: (len(each) + 1) // 2]) if each else None
+    return _median([_cost(one) for one in _answered(start)])
+
+
+def _median(values: Sequence[float]) -> float | None:
+    return statistics.median(values) if values else None
+
+
+def empty_reads(start: CountedStart) -> float | None:
+    """Reads of a start that found nothing, for an answer; None where it has no number."""
+    answers = sum(one.answers for one in start.counted)
+    return sum(one.work.empty_reads for one in start.counted) / answers if answers else None
+
+
+def at_equal_reads(*sides: Sequence[CountedStart]) -> list[list[float]]:
+    """Instructions between collections of each side's starts, if reads had found nothing equally often in all of them.
+
+    Whether the database has answered when a server looks is chance. In Go each look in vain is a switch to another goroutine, and
+    most of what starts scatter by. It is an analysis of covariance, with windows for the slope and starts for the difference
+    (Cochran, Biometrics 1957). Where sides differ in such reads by more than chance, the code may be why: nothing is levelled.
+    """
+    price = 0.0 if reads_differ(*sides) else _read_price([one for starts in sides for one in starts])
+    known = [reads for starts in sides for one in starts if (reads := empty_reads(one)) is not None]
+    middle = statistics.fmean(known) if known else 0.0
+    each = ([_median([_cost(one) - price * (_reads(one) - middle) for one in _answered(start)]) for start in starts]
+            for starts in sides)  # fmt: skip
+    return [[value for value in values if value is not None] for values in each]
+
+
+def reads_differ(*sides: Sequence[CountedStart]) -> bool:
+    """True if reads of one side find nothing more often than the other's, by an interval of 95 %."""
+    known = [[reads for one in starts if (reads := empty_reads(one)) is not None] for starts in sides]
+    if len(known) < 2 or min(map(len, known)) < LEAST_STARTS:
+        return False
+    middle, error, freedom = _difference(*known)
+    return abs(middle) > student(freedom, 0.975) * error
+
+
+def _read_price(starts: Sequence[CountedStart]) -> float:
+    """Return what a read that finds nothing costs, in instructions; 0 where that is not known.
+
+    It is the slope within starts: the median over pairs of windows, each with the weight of how far its reads lie apart. A
+    collection of garbage in a window makes no difference to it (Sievers, Journal of the American Statistical Association 1978).
+    """
+    slopes = list[tuple[float, float]]()
+    for start in starts:
+        for one, other in itertools.combinations(_answered(start), 2):
+            if apart := _reads(one) - _reads(other):
+                slopes.append(((_cost(one) - _cost(other)) / apart, abs(apart)))
+    half, passed = math.fsum(weight for _, weight in slopes) / 2, 0.0
+    for slope, weight in sorted(slopes):
+        passed += weight
+        if passed >= half:
+            return max(0.0, slope)
+    return 0.0
+
+
+def _answered(start: CountedStart) -> list[CountedWindow]:
+    return [one for one in start.counted if one.answers]
+
+
+def _cost(window: CountedWindow) -> float:
+    return window.work.instructions / window.answers
+
+
+def _reads(window: CountedWindow) -> float:
+    return window.work.empty_reads / window.answers
 
 
 def calls(start: CountedStart) -> float | None:
@@ -126,6 +195,12 @@ def _by_name(windows: Sequence[CountedWindow], named: Callable[[WorkCount], Mapp
             sums[name] = sums.get(name, 0.0) + share * count
     answers = math.fsum(share * one.answers for share, one in zip(shares, windows, strict=True))
     return {name: total / answers for name, total in sorted(sums.items())} if answers else {}
+
+
+def is_falling(values: Sequence[float]) -> bool:
+    """True if the middle one of the later windows needs far less than that of those before: they belong to the warm-up."""
+    early, late = (_median(part) for part in (values[: len(values) // 2], values[len(values) // 2 :]))
+    return early is not None and late is not None and early > FALLING * late
 
 
 def has_settled(values: Sequence[float], floor: float = FLOOR) -> bool:
@@ -163,13 +238,19 @@ def change(a: Sequence[float], b: Sequence[float], floor: float = FLOOR, confide
     if min(len(a), len(b)) < LEAST_STARTS or min(*a, *b) <= 0:
         return CountChange(CountWord.UNKNOWN, None)
     logs_a, logs_b = [math.log(one) for one in a], [math.log(one) for one in b]
-    freedom = len(a) + len(b) - 2
-    squares = sum((one - statistics.fmean(logs)) ** 2 for logs in (logs_a, logs_b) for one in logs)
-    error = math.sqrt(squares / freedom * (1 / len(a) + 1 / len(b)))
-    middle, half = statistics.fmean(logs_b) - statistics.fmean(logs_a), student(freedom, (1 + confidence) / 2) * error
+    middle, error, freedom = _difference(logs_a, logs_b)
+    half = student(freedom, (1 + confidence) / 2) * error
     ratio = Interval(middle, middle - half, middle + half, min(len(a), len(b)), confidence).exp()
     called = abs(middle) > student(freedom, (1 + SURE) / 2) * error
     return CountChange(_word(ratio, floor, called), ratio, called)
+
+
+def _difference(a: Sequence[float], b: Sequence[float]) -> tuple[float, float, int]:
+    """The difference of two means, its standard error with a common spread, and its degrees of freedom."""
+    freedom = len(a) + len(b) - 2
+    squares = sum((one - statistics.fmean(side)) ** 2 for side in (a, b) for one in side)
+    error = math.sqrt(squares / freedom * (1 / len(a) + 1 / len(b)))
+    return statistics.fmean(b) - statistics.fmean(a), error, freedom
 
 
 @dataclass(frozen=True)
@@ -202,11 +283,10 @@ def named_changes(
     """
     if min(len(a), len(b)) < LEAST_STARTS:
         return []
-    freedom, found = len(a) + len(b) - 2, list[NamedChange]()
+    found = list[NamedChange]()
     for name in {name for start in (*a, *b) for name in start} - {OTHERS}:
         before, after = [one.get(name, 0.0) for one in a], [one.get(name, 0.0) for one in b]
-        squares = sum((one - statistics.fmean(side)) ** 2 for side in (before, after) for one in side)
-        error = math.sqrt(squares / freedom * (1 / len(a) + 1 / len(b)))
+        _, error, freedom = _difference(before, after)
         half = student(freedom, (1 + confidence) / 2) * error
         found.append(NamedChange(name, statistics.fmean(before), statistics.fmean(after), half))
     return sorted((one for one in found if one.more), key=lambda one: (-one.least, -abs(one.more), one.name))

@@ -1,4 +1,5 @@
-/* Counts what a process does under QEMU's user mode: instructions, and system calls by number.
+/* Counts what a process does under QEMU's user mode: instructions, and system calls by number. Those that found nothing and
+   did not wait (EAGAIN) are counted once more, apart.
 
    Each process has a file of its own, which others map and read while it runs. Threads have slots of their own in it: QEMU's
    inline addition is three instructions, and what one thread adds between another's load and store would be lost. A process
@@ -8,6 +9,7 @@
    QEMU's header is in no package of the distributions. What it declares of the few functions that are used stands here. */
 
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -25,9 +27,11 @@ typedef void (*translated_t)(qemu_plugin_id_t, struct qemu_plugin_tb *);
 typedef void (*executed_t)(unsigned vcpu, void *data);
 typedef void (*called_t)(qemu_plugin_id_t, unsigned vcpu, int64_t number, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
                          uint64_t, uint64_t, uint64_t);
+typedef void (*returned_t)(qemu_plugin_id_t, unsigned vcpu, int64_t number, int64_t result);
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t, translated_t);
 void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *, executed_t, int flags, void *data);
 void qemu_plugin_register_vcpu_syscall_cb(qemu_plugin_id_t, called_t);
+void qemu_plugin_register_vcpu_syscall_ret_cb(qemu_plugin_id_t, returned_t);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *);
 uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *);
 
@@ -38,6 +42,7 @@ __attribute__((visibility("default"))) int qemu_plugin_version = PLUGIN_API;
 /* host/emulation/reading.py reads it. */
 static struct counts {
     uint64_t calls[CALLS];
+    uint64_t empty[CALLS];
     uint64_t instructions[SLOTS];
 } *counts;
 #define BLOCKS (1 << 20)
@@ -130,6 +135,12 @@ static void on_call(qemu_plugin_id_t id, unsigned vcpu, int64_t number, uint64_t
     if (number >= 0 && number < CALLS) __atomic_fetch_add(&counts->calls[number], 1, __ATOMIC_RELAXED);
 }
 
+static void on_return(qemu_plugin_id_t id, unsigned vcpu, int64_t number, int64_t result) {
+    (void)id, (void)vcpu;
+    if (result == -EAGAIN && number >= 0 && number < CALLS)
+        __atomic_fetch_add(&counts->empty[number], 1, __ATOMIC_RELAXED);
+}
+
 __attribute__((visibility("default"))) int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
                                                                char **argv) {
     (void)info;
@@ -139,5 +150,6 @@ __attribute__((visibility("default"))) int qemu_plugin_install(qemu_plugin_id_t 
     if (!folder[0] || open_counts() || pthread_atfork(NULL, NULL, on_fork)) return -1;
     qemu_plugin_register_vcpu_tb_trans_cb(id, on_translated);
     qemu_plugin_register_vcpu_syscall_cb(id, on_call);
+    qemu_plugin_register_vcpu_syscall_ret_cb(id, on_return);
     return 0;
 }

@@ -15,8 +15,10 @@ from fairground.host.process import Process
 from fairground.model.count import WorkCount
 
 CALLS, SLOTS = 1024, 4096
-"""As in counter.c: a counter for each system call by number, then one of instructions for each thread."""
-FILE = struct.Struct(f"{CALLS + SLOTS}Q")
+"""As in counter.c: two counters for each system call by number, then one of instructions for each thread."""
+FILE = struct.Struct(f"{2 * CALLS + SLOTS}Q")
+READS = frozenset({"read", "readv", "recvfrom", "recvmsg"})
+"""The system calls by which a server looks for data."""
 EXECUTES = ("execve", "execveat")
 """The system calls by which a process goes on as another program, natively."""
 
@@ -32,18 +34,19 @@ class CountReader:
 
     def read(self) -> WorkCount:
         """All that was counted so far."""
-        instructions, calls = 0, dict[str, int]()
+        instructions, calls, empty_reads = 0, dict[str, int](), 0
         for path in self.folder.glob("*.counts"):
             data = path.read_bytes()
             if len(data) != FILE.size:
                 continue  # it is being made
             values = FILE.unpack(data)
-            instructions += sum(values[CALLS:])
+            instructions += sum(values[2 * CALLS :])
             for number, count in enumerate(values[:CALLS]):
                 if count:
                     name = self._calls.get(number, f"call {number}")
                     calls[name] = calls.get(name, 0) + count
-        return WorkCount(instructions, calls, self._functions())
+                    empty_reads += values[CALLS + number] if name in READS else 0
+        return WorkCount(instructions, calls, self._functions(), empty_reads)
 
     def _functions(self) -> dict[str, int]:
         """The instructions of each function so far."""

@@ -45,6 +45,7 @@ class CountView:
     name: str
     """The commit that was counted, and else the record."""
     values: tuple[float, ...]
+    starts: tuple[CountedStart, ...]
     instructions: float | None
     calls: float | None
     versions: Mapping[str, str]
@@ -124,6 +125,7 @@ def _view(record: Record[CountAsked, CountedStart], arm: CountArm, starts: Seque
         head.started_unix_s,
         arm.commit or record.id,
         tuple(value for value in counting.values(starts, counts.between_collections) if value > 0),
+        tuple(starts),
         statistics.fmean(whole) if whole else None,
         statistics.fmean(known) if known else None,
         versions | ({"versions": info.receipt} if info is not None and info.receipt is not None else {}),
@@ -139,7 +141,8 @@ def _compared(views: Sequence[CountView]) -> tuple[CountView, ...]:
         names = dict.fromkeys((*before.versions, *after.versions))
         both = ((name, before.versions.get(name, "none"), after.versions.get(name, "none")) for name in names)
         differing = tuple(f"{name} {old} → {new}" for name, old, new in both if old != new)
-        change = counts.change(before.values, after.values)
+        old_values, new_values = counts.at_equal_reads(before.starts, after.starts)
+        change = counts.change(old_values, new_values)
         found[id(after)] = replace(after, change=change, before=before.name, differing=differing)
     return tuple(found.get(id(one), one) for one in views)
 
