@@ -86,15 +86,17 @@ def test_what_a_test_does_not_have_is_skipped(places: Places, tmp_path: Path) ->
 
 
 def test_the_database_is_told_by_the_lab(places: Places, tmp_path: Path) -> None:
-    """Words of the database in variables become what the lab tells; a longer word that begins like one stays."""
+    """Words of the database in variables become what the lab tells. Longer words that begin like one, and other ports, stay."""
     variables = (
-        "ENV AT=postgres://benchmarkdbuser:benchmarkdbpass@tfb-database/hello_world?x=1 DB_PORT=5432 NAME=hello_world_app\n"
+        "ENV AT=postgres://benchmarkdbuser:benchmarkdbpass@tfb-database/hello_world?x=1 DB_PORT=5432 NAME=hello_world_app"
+        " OTHER=mongodb://tfb-database:27017\n"
     )
     _, server = one_of(places, framework(tmp_path, PLAIN.replace("RUN", variables + "RUN")))
     assert server is not None and server.told == LIBPQ | {
         "AT": "postgres://${database_user}:${database_password}@${database_host}:${database_port}/${database_name}?x=1",
         "DB_PORT": "${database_port}",
         "NAME": "hello_world_app",
+        "OTHER": "mongodb://${database_host}:27017",
     }
 
 

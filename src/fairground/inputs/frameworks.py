@@ -55,8 +55,8 @@ class ImportRules:
             if word == port and (not addressed and text != port):
                 continue
             text = re.sub(rf"(?<![\w-]){re.escape(word)}(?![\w-])", f"${{{stands.removeprefix('$')}}}", text)
-        if addressed and "://" in text and "${database_port}" not in text:  # a port that goes without saying
-            text = text.replace("${database_host}", "${database_host}:${database_port}")
+        if addressed and "://" in text and "${database_port}" not in text:  # a port that goes without saying; another one stays
+            text = re.sub(r"\$\{database_host\}(?!:\d)", "${database_host}:${database_port}", text)
         return text
 
 
