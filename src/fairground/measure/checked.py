@@ -99,7 +99,8 @@ class LiveStage:
         stopped, found = checked.path.close_server()
         found += self._beyond_its_pool()
         self._database.wait_for_no_connections()  # those of a server that was killed are not its successor's
-        checked.seen.connections_peak = None
+        if checked.stack_arm.holds_a_pool:  # each start may be told another size; who is told none is asked for the most of all
+            checked.seen.connections_peak = None
         for one in found:
             checked.note(one)
         forced = stopped.seconds is None or bool({one.id for one in found} & {"strays", "port"})
