@@ -404,6 +404,22 @@ def test_rows_that_are_written_are_held_against_the_answers(updated: int, holds:
     assert found["updated-t"].found == updated and found["updated-t"].holds is holds
 
 
+def test_a_table_may_stand_for_another() -> None:
+    """What a server does on one or the other is added up, and what it does on a third is neither's."""
+    seen = {
+        "t": TableWork(1, 1, 1, updated=1),
+        "T": TableWork(GOOD - 1, GOOD - 1, 0, updated=GOOD - 1),
+        "u": TableWork(GOOD, GOOD),
+    }
+    asked = needing(WORKLOADS["tx"], tables={"t": TableNeed(1, 1, updated=1, also=("T",))}, functions={}, statements=())
+    work = DatabaseWork(seen).join_tables(asked.tables_in_place)
+    assert work.tables == {"t": TableWork(GOOD, GOOD, 1, updated=GOOD), "u": TableWork(GOOD, GOOD)}
+    lines = {one.id: one for one in statements.lines(asked, RESULT, use({}, work=work), RULES)}
+    assert all(lines[id].holds for id in ("rows-t", "updated-t"))
+    apart = {one.id: one for one in statements.lines(asked, RESULT, use({}, work=DatabaseWork(seen)), RULES)}
+    assert not apart["rows-t"].holds and not apart["updated-t"].holds
+
+
 @pytest.mark.parametrize(("most", "holds"), [(None, False), (41.0, True)])
 def test_an_answer_may_make_as_many_commits_as_its_workload_says(most: float | None, holds: bool) -> None:
     """An honest server that commits each of twenty rows by itself makes more commits than it needs, and is told apart from a payer."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import re
 from collections.abc import Collection, Sequence
 
@@ -11,6 +10,7 @@ from fairground.model import Audit, LoadRequest, Needs, Written
 from fairground.model.contract import NAMED
 from fairground.model.slot import has_slot, names_of, sources_of
 from fairground.model.source import Location, Source, location_text, names_hint, nearest
+from fairground.model.work import WRITES
 from fairground.model.workload import GOOD
 
 DATABASE_NAME = re.compile(r"[a-z_][a-z0-9_]*")
@@ -104,7 +104,10 @@ def check_needs(source: Source, here: Location, needs: Needs) -> None:
         place = (*here, "most_commits_per_answer")
         raise source.error(place, f"`{location_text(place)}` is below what one answer needs in", hint)
     numbers = [((*here, "functions", name), name, calls) for name, calls in needs.functions.items()]
-    numbers += [((*here, "tables", name), name, min(dataclasses.astuple(need))) for name, need in needs.tables.items()]
+    numbers += [
+        ((*here, "tables", name), name, min(need.scans, need.rows, *(getattr(need, way) for way in WRITES)))
+        for name, need in needs.tables.items()
+    ]
     for location, name, least in numbers:
         if not DATABASE_NAME.fullmatch(name):
             problem = f"`{name}` is not a valid name for `{location_text(location[:-1])}` of"

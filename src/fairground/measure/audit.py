@@ -38,10 +38,12 @@ def before(database: Database, workload: Workload) -> Before:
     return Before(values, ledgers, database.work())
 
 
-def work(database: Database, was: Before | None) -> DatabaseWork | None:
+def work(database: Database, was: Before | None, workload: Workload) -> DatabaseWork | None:
     """Return what the database counted since `was`; None where nothing was read then, or nothing can be read now."""
     try:
-        return None if was is None or was.work is None else database.work().since(was.work)
+        if was is None or was.work is None:
+            return None
+        return database.work().since(was.work).join_tables(workload.tables_in_place)
     except psycopg.Error:
         return None
 

@@ -365,7 +365,7 @@ class StartedStack(Loaded):
             self.find("connections-left", Severity.VOID, "the server's database connections were still open after it had ended")
         counters, wal = self.database.counters(), self.database.wal_position()
         wal_bytes = wal - self.wal_before if wal is not None and self.wal_before is not None else None
-        found = database_use(counters, self.seen, wal_bytes, audit.work(self.database, self.before))
+        found = database_use(counters, self.seen, wal_bytes, audit.work(self.database, self.before, self.workload))
         refused = self.faults.with_earlier(self.database.refused_connections())
         found = crash.without_counters(found) if self.faults.crashed else found
         self.use = replace(found, connect_cpu_us=self.connect_cpu_us, refused=refused)

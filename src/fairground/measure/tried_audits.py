@@ -40,7 +40,8 @@ def _needs(trial: StatementTrial, source: Source, need: Needs, here: Location) -
     for number, statement in enumerate(need.statements):
         if not trial.database.shared:
             trial.allow(Spot(source, (*here, "statements", number)), statement)
-    for kind, names, sql in (("tables", need.tables, THERE), ("functions", need.functions, COUNTED)):
+    tables = [*need.tables, *(other for table in need.tables.values() for other in table.also)]
+    for kind, names, sql in (("tables", tables, THERE), ("functions", need.functions, COUNTED)):
         for name in names:
             if trial.database.query(sql, {"name": name}):
                 trial.right += 1

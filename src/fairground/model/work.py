@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 WRITES = ("inserted", "updated", "deleted")
 """The ways in which rows of a table are written, as `TableWork` counts them. One that is rolled back is counted, too."""
@@ -30,6 +30,12 @@ class TableWork:
         written = (getattr(self, kind) - getattr(before, kind) for kind in WRITES)
         return TableWork(self.scans - before.scans, self.rows - before.rows, known, *written)
 
+    def __add__(self, other: TableWork) -> TableWork:
+        sequential = (self.sequential_rows, other.sequential_rows)
+        known = None if sequential[0] is None or sequential[1] is None else sequential[0] + sequential[1]
+        written = (getattr(self, kind) + getattr(other, kind) for kind in WRITES)
+        return TableWork(self.scans + other.scans, self.rows + other.rows, known, *written)
+
 
 @dataclass(frozen=True)
 class StatementWork:
@@ -50,6 +56,14 @@ class DatabaseWork:
     """Function → calls, where the server tracks functions."""
     statements: Mapping[str, StatementWork] | None = None
     """Statement → what was counted of it, where the server has `pg_stat_statements`."""
+
+    def join_tables(self, in_place: Mapping[str, str]) -> DatabaseWork:
+        """The same work, as if it had been done on the table that another stands in place of: the other → that one."""
+        tables = dict[str, TableWork]()
+        for name, one in self.tables.items():
+            joined = in_place.get(name, name)
+            tables[joined] = tables[joined] + one if joined in tables else one
+        return replace(self, tables=tables)
 
     def since(self, before: DatabaseWork) -> DatabaseWork:
         """The work that was counted after `before`."""

@@ -105,6 +105,8 @@ class TableNeed:
     inserted: float = 0.0
     updated: float = 0.0
     deleted: float = 0.0
+    also: tuple[str, ...] = ()
+    """Other tables that a server may use in its place. What is done on them is added up with it."""
 
 
 @dataclass(frozen=True)
@@ -295,6 +297,11 @@ class Workload:
         """True if an answer is known to need the database."""
         needs = [one.need for one in self.requests]
         return any(one.commits_per_answer or one.statements or one.tables for one in needs)
+
+    @property
+    def tables_in_place(self) -> dict[str, str]:
+        """Table → the one that it may stand for."""
+        return {other: name for one in self.requests for name, table in one.need.tables.items() for other in table.also}
 
     def request(self, name: str) -> LoadRequest:
         """The request of this name; the first one where no name is given."""
