@@ -53,6 +53,8 @@ def of(found: Conduct, id: str) -> Finding:
         (302, ("location: /login",), Severity.WARN, "every answer is a redirect, 302 to /login: --follow asks there", True),
         (307, ("location: http://other.example/x",), Severity.WARN, "a redirect, 307 to http://other.example/x", True),
         (301, ("location: /",), Severity.WARN, "301 to /, which is the same place", True),
+        (302, ("location: http://me:w0rd@h.example/x",), Severity.WARN, "302 to http://(hidden)@h.example/x", True),
+        (302, ("location: /x?page=1&token=w0rd",), Severity.WARN, "302 to /x?page=1&token=(hidden): --follow asks there", True),
     ],
 )
 def test_statuses_are_told_as_what_they_are(

@@ -14,6 +14,7 @@ from fairground.host import Keeper, Streams, build
 from fairground.host.build import BuiltServer, Unavailable
 from fairground.host.child import BUILD_NICENESS
 from fairground.model import Server, Variant
+from fairground.model.known import KnownSecrets
 
 
 @pytest.fixture
@@ -236,6 +237,20 @@ def test_builds_see_the_machines_settings(folder: Path, tmp_path: Path) -> None:
     with Keeper({**os.environ, "HTTPS_PROXY": "proxy"}) as kept:
         made = build.build(kept, server(folder, version=("sh", "-c", "echo $HTTPS_PROXY $CI $NO_COLOR")), tmp_path)
     assert isinstance(made, BuiltServer) and made.receipt == "proxy 1 1"
+
+
+@pytest.mark.live
+def test_the_log_of_a_build_is_its_owners_and_holds_no_secret(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A build may say the whole environment: what is secret there is hidden in what is kept, and other words stay."""
+    known = KnownSecrets()
+    known.remember("t0ken-of-mine")
+    monkeypatch.setattr(build, "KNOWN", known)
+    with Keeper({**os.environ, "API_TOKEN": "t0ken-of-mine"}) as kept:
+        build.build(kept, server(folder, build=(("sh", "-c", "echo made > out; echo proxy $API_TOKEN"),)), tmp_path)
+    (log,) = (tmp_path / "builds").glob("*.log")
+    assert log.read_text() == "proxy (hidden)\n" and stat.S_IMODE(log.stat().st_mode) == 0o600
 
 
 @pytest.mark.live

@@ -141,7 +141,7 @@ from pathlib import Path
 from fairground.host import Keeper, Streams
 from fairground.model.known import KNOWN
 kept, beside = Path(sys.argv[1]), Path(sys.argv[2])
-KNOWN.remember(sys.stdin.readline().strip())
+KNOWN.remember(*(f"{number:040}-t0ken" for number in range(8000)), sys.stdin.readline().strip())
 with Keeper(os.environ) as keeper:
     keeper.guard(kept)
     for folder in (kept, beside):
@@ -153,7 +153,7 @@ with Keeper(os.environ) as keeper:
     print("up", flush=True)
     time.sleep(600)
 """
-"""A lab that was given a secret, with a server that writes it into its log, in the folder of a record and beside it."""
+"""A lab that was given a secret, and tokens by thousands of logins, with a server that writes it into its log, in the folder of a record and beside it."""
 
 
 @pytest.mark.live

@@ -9,6 +9,7 @@ import pytest
 
 from fairground.inputs.request_files import read_requests
 from fairground.model import LabError, LoadRequest
+from fairground.model.data import Rows
 from fairground.model.request_mix import RequestMix
 
 URL = "http://127.0.0.1:3000/"
@@ -47,6 +48,17 @@ def test_toml_has_what_a_contract_has(tmp_path: Path) -> None:
     assert told == [("get-orders", "GET", 9, 200), ("get-orders-2", "GET", 1, 200), ("create", "POST", 1, 201)]
     assert list(found.tables) == ["people", "sessions"] and found.unsettled == {"get-orders-2"}
     assert found.title == "3 requests of shop.toml"
+
+
+def test_a_cell_is_a_secret_by_its_name_or_by_where_it_is_sent(tmp_path: Path) -> None:
+    """The token of a login under any name. A cell that names a person or a page is none."""
+    text = SHOP.replace('token = "token"', 'given = "token", next_token = "next"').replace("sessions.token", "sessions.given")
+    found = read(tmp_path, "shop.toml", text)
+    rows = {
+        "people": Rows(("email",), (("ann@example.com",),)),
+        "sessions": Rows(("email", "given", "next_token"), (("a", "t1", "n1"),)),
+    }
+    assert list(found.secrets_in(rows)) == ["t1", "n1"]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import shutil
 import subprocess
@@ -20,10 +21,10 @@ from fairground.postgres import Database
 pytestmark = pytest.mark.live
 
 ECHO = """
-import http.server, os, sys
+import base64, http.server, os, sys
 
 print("began with", dict(os.environ), flush=True)
-answers = 0
+answers = -20
 
 
 class Echo(http.server.BaseHTTPRequestHandler):
@@ -31,12 +32,28 @@ class Echo(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         global answers
-        answers += 1
+        answers += 1  # so that those of the checks are all right
         body = f"{self.path}\\n{self.headers}".encode()
-        self.send_response(200 if answers % 50 else 500)
+        self.send_response(200 if answers < 0 or answers % 50 else 500)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+    def do_POST(self):
+        sent = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        print("was sent", sent, flush=True)
+        body = b'{"given": "%s"}' % sent.split('"')[3].encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def send_response(self, status):
+        login = self.headers.get("Authorization", "")
+        if login.startswith("Basic "):
+            login = base64.b64decode(login[6:]).decode()
+        print(f"came from {login}\\n", end="", flush=True)
+        super().send_response(status)
 
 
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Echo).serve_forever()
@@ -100,9 +117,13 @@ def measured(words: tuple[str, ...], word: str, folder: Path) -> tuple[int, str]
 
 
 def leaks(word: str, folder: Path) -> list[str]:
-    """The files below a folder that hold the word, in letters or percent-encoded."""
-    files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
-    return sorted(str(path.relative_to(folder)) for path in files if word.encode() in path.read_bytes())
+    """The files below a folder that hold the word, in letters or in base64."""
+    forms = {word.encode()}
+    for before in range(3):  # so many bytes of a group of three stand before it
+        encoded = base64.b64encode(bytes(before) + word.encode())
+        forms.add(encoded[before + 1 if before else 0 : (before + len(word)) * 8 // 6])
+    files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
+    return sorted(str(path.relative_to(folder)) for path in files if any(form in path.read_bytes() for form in forms))
 
 
 def test_an_echo_of_secrets_is_kept_nowhere(tmp_path: Path) -> None:
@@ -121,6 +142,48 @@ def test_an_echo_of_secrets_is_kept_nowhere(tmp_path: Path) -> None:
     head, log = (folder / "head.json").read_text(), (folder / "server.log").read_text()
     assert "'X-Request-Id: abc'" in head and "'PGPASSWORD': '(hidden)'" in log, "what is no secret stays"
     assert (folder / "try.html").is_file() and list(folder.glob("load-*"))
+
+
+LOGIN = """
+[data.people]
+rows = [{ name = "ada", code = "%s" }]
+[data.visits]
+for_each = "people"
+request = { method = "POST", path = "/login", body = '{{"password": "{people.code}"}' }
+keep = { mark = "given" }
+[[request]]
+path = "/orders"
+headers = { authorization = "Bearer {visits.mark}" }
+[[request]]
+path = "/"
+"""
+"""Requests with a login, whose columns have names that tell nothing."""
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("-H", "Authorization: Basic @"), ""),
+        (("--method", "POST", "--body", "@file"), '{"password": "%s"}'),
+        (("--requests", "file.toml"), LOGIN),
+    ],
+    ids=["a login in base64", "a body of a file", "a login of a file"],
+)
+def test_what_a_secret_says_is_a_secret(words: tuple[str, ...], text: str, tmp_path: Path) -> None:
+    """The password in a header of base64 or in a file, and what a login gave, in the log of the service; its other words stay."""
+    word, port = f"S3cr3t-{os.getpid()}", free_port()
+    (tmp_path / "echo.py").write_text(ECHO)
+    if text:
+        (tmp_path / words[-1].removeprefix("@")).write_text(text % word)
+    login = base64.b64encode(f"me:{word}".encode()).decode()
+    typed = tuple(one.replace("Basic @", f"Basic {login}") for one in words)
+    command = ("--no-load", "--results", "results", "--", sys.executable, "echo.py", str(port))
+    code, said = measured(("try", "--url", f"http://127.0.0.1:{port}/", *typed, *command), word, tmp_path)
+    assert code in (0, 1) and word not in said, said
+    (folder,) = (tmp_path / "results").iterdir()
+    assert leaks(word, tmp_path) == ([words[-1].removeprefix("@")] if text else [])
+    log = (folder / "server.log").read_text()
+    assert "(hidden)" in log and "came from" in log, "it has said it"
 
 
 @contextmanager

@@ -38,6 +38,22 @@ def test_parts_of_a_secret_are_secrets() -> None:
     assert known.scrub("Bearer theme dark") == "Bearer theme dark"
 
 
+def test_an_encoded_secret_is_known_by_what_it_says() -> None:
+    """A login in base64, a text with the escapes of JSON, and a form with its signs for blanks. What says no login stays one word."""
+    for given, said in (
+        ("Basic bWU6UzNjcjN0LTE=", "me:S3cr3t-1 S3cr3t-1"),
+        ("bWU6UzNjcjN0LTE=", "S3cr3t-1"),
+        ('two\\"w0rds', 'two"w0rds'),
+        ("two+w0rds-1", "two w0rds-1"),
+    ):
+        known = KnownSecrets()
+        known.remember(given)
+        assert "w0rds" not in known.scrub(said) and "S3cr3t-1" not in known.scrub(said)
+    known = KnownSecrets()
+    known.remember("Basic c3VtbWVydGltZQ==", "Basic no-base64")
+    assert known.scrub("it is summertime, Basic") == "it is summertime, Basic"
+
+
 def test_common_words_and_numbers_stay() -> None:
     """A password that is a word of everybody would spoil a record, but where it can be nothing else; so would a number."""
     known = KnownSecrets()
@@ -55,3 +71,10 @@ def test_a_part_of_a_word_stays() -> None:
     known = KnownSecrets()
     known.remember("abc123")
     assert known.scrub("xabc123 abc1234 abc123") == "xabc123 abc1234 (hidden)"
+
+
+def test_a_long_secret_is_found_within_a_word() -> None:
+    """Two threads may write it into one line without a blank; a long word of letters alone stays."""
+    known = KnownSecrets()
+    known.remember("t0ken-of-mine", "documentation")
+    assert known.scrub("gott0ken-of-minegot documentations") == "got(hidden)got documentations"

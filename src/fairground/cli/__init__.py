@@ -11,8 +11,8 @@ from typing import Any
 from fairground.cli import door
 
 INTERRUPTED, OUR_FAULT = 130, 70
-SIGNS = frozenset(":=@")
-"""No command without one of these holds a secret, or names where one is."""
+HELPS = frozenset({"--help", "-h"})
+"""Words of a command that only shows a text."""
 COMPLETES = "_FAIRGROUND_COMPLETE"
 """The variable with which a shell asks what may be typed next."""
 
@@ -26,7 +26,7 @@ def main() -> None:
     try:
         if COMPLETES in os.environ:
             _complete()
-        if any(set(word) & SIGNS for word in sys.argv[1:]):
+        if len(sys.argv) > 2 and not HELPS & set(sys.argv):
             from fairground.cli import typed  # it loads the model, which a help does not need
 
             typed.conceal()

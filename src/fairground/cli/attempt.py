@@ -197,12 +197,11 @@ def _asked_again(given: Given, kept: TryAsked) -> TryAsked:
     """Read what is given beside `--resume`, which is what the record did not keep."""
     words = given["what"] or []
     url, command = _address(words, given["url"]) if words and kept.command is None else (given["url"] or "", words)
-    body = None if given["body"] is None else files.text_of("--body", given["body"])
     return replace(
         kept,
         url=_whole(url, urlsplit(kept.url).scheme) if url else "",
         headers=_headers(given),
-        body=body,
+        body=_body(given),
         command=tuple(command) or None,
         database=given["database"],
     )
@@ -220,7 +219,7 @@ def _asked(given: Given) -> TryAsked:
         url,
         given["method"],
         _headers(given),
-        None if given["body"] is None else files.text_of("--body", given["body"]),
+        _body(given),
         objective.parse(given["slo"]).text,
         seconds=numbers.positive("--window", given["seconds"]),
         timeout_ms=numbers.wait_for_answer("--timeout-ms", given["timeout_ms"]),
@@ -302,6 +301,15 @@ def _headers(given: Given) -> tuple[tuple[str, str], ...]:
         found += [_header(line.strip(), text) for line in lines if line.strip()]
     KNOWN.remember(*(one for name, value in found for one in secret.secrets_of([f"{name}: {value}"])))
     return tuple(found)
+
+
+def _body(given: Given) -> str | None:
+    """The body that is typed, or that of a file."""
+    if given["body"] is None:
+        return None
+    body = files.text_of("--body", given["body"])
+    KNOWN.remember(*secret.secrets_of([body]))
+    return body
 
 
 def _header(text: str, where: str) -> tuple[str, str]:

@@ -22,6 +22,8 @@ from pathlib import Path, PurePosixPath
 from fairground.host import Child, Keeper
 from fairground.host.streams import Streams
 from fairground.model import LabError, MachineError, Server, Stack, StackInfo, foreign, storing
+from fairground.model.known import KNOWN
+from fairground.model.secret import PRIVATE
 
 Files = Mapping[str, tuple[bool, bytes]]
 """A server's sources: name in its folder → whether it may be executed, and what is in it."""
@@ -118,12 +120,15 @@ def build(keeper: Keeper, server: Server, cache: Path, say: Callable[[str], None
     if is_built(server, cache) and (receipt := _receipt(keeper, server)):
         return BuiltServer(server, digest, receipt, 0.0)
     with storing(log):
-        log.write_bytes(b"")
+        log.unlink(missing_ok=True)
+        log.touch(PRIVATE)  # a build sees the whole environment, and may say it
     if any(command[0] == "cargo" for command in server.build):
         _touch(server.folder)
     for command in server.build:
         say(" ".join(command))
         code, output = BuildCommand(keeper, command, server.folder, log, cache).end(BUILD_TIMEOUT_S)
+        with storing(log):
+            log.write_bytes(KNOWN.scrub_bytes(log.read_bytes()))
         if code != 0:
             why = "took too long" if code is None else f"failed: {_telling_line(output)}"
             return Unavailable(server, f"`{' '.join(command)}` {why}", f"the whole output is in {log}")

@@ -21,7 +21,7 @@ from fairground.host.bounds import ResourceBounds
 from fairground.host.cgroup import Group, Groups, Limits
 from fairground.host.network import LOOPBACK
 from fairground.host.process import Process, below, descendants_of, is_running, look, name_of, tasks
-from fairground.host.streams import Streams
+from fairground.host.streams import Streams, in_memory
 from fairground.model import LabError, of_machine
 from fairground.model.known import KNOWN
 from fairground.model.secret import HIDDEN
@@ -117,7 +117,8 @@ class Keeper:
     def guard(self, folder: Path) -> None:
         """Let the keeper hide the secrets that are known by now in a folder's files, should the lab be killed."""
         if KNOWN.pattern is not None:
-            self._ask({"scrub": str(folder.resolve()), "pattern": KNOWN.pattern, "hidden": HIDDEN}, ())
+            with in_memory(KNOWN.pattern) as pattern:  # a packet has no room for that of many logins
+                self._ask({"scrub": str(folder.resolve()), "hidden": HIDDEN}, (pattern,))
 
     def _resume(self) -> None:
         """Let the keeper go on, if somebody has stopped it."""
@@ -425,10 +426,7 @@ class Child:
         for process in strays:
             _signal(process.pid, signal.SIGKILL)
         while time.monotonic() < deadline:
-            left = [
-                *self.processes(),
-                *filter(is_running, strays),
-            ]  # a daemon is in no session of ours
+            left = [*self.processes(), *filter(is_running, strays)]  # a daemon is in no session of ours
             if not left:
                 return
             for process in left:

@@ -7,8 +7,8 @@ are killed by the kernel (parent-death signal) and what is left falls to the lab
 
 Messages are JSON packets. In: `{"id", "argv", "cwd", "env", "join", "cpus", "data_bytes", "nofile", "niceness", "map_user"}`
 with three file descriptors; `{"id", "groups"}`: cgroup folders to remove at the end, with those in them; or `{"id", "scrub",
-"pattern", "hidden"}`: a folder in whose files secrets are replaced at the end. Out: `{"id", "pid"}`, `{"id", "error", "number"}`,
-`{"exit": pid, "code": n}`.
+"hidden"}` with a file that holds a pattern: a folder in whose files secrets are replaced at the end. Out: `{"id", "pid"}`,
+`{"id", "error", "number"}`, `{"exit": pid, "code": n}`.
 """
 
 import contextlib
@@ -41,17 +41,17 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     mine: set[int] = set()
     groups: list[str] = []
-    secrets: list[dict[str, str]] = []
+    secrets: dict[str, dict[str, str]] = {}
     try:
         serve(lab, wake_read, mine, groups, secrets)
     finally:
         kill_descendants()
         remove_groups(groups)
-        for one in secrets:
+        for one in secrets.values():
             scrub(one["scrub"], one["pattern"], one["hidden"])
 
 
-def serve(lab: socket.socket, wake_read: int, mine: set[int], groups: list[str], secrets: list[dict[str, str]]) -> None:
+def serve(lab: socket.socket, wake_read: int, mine: set[int], groups: list[str], secrets: dict[str, dict[str, str]]) -> None:
     """Start what the lab asks for and report what ends; return when the lab is gone."""
     while True:
         readable = select.select([lab.fileno(), wake_read], [], [])[0]
@@ -68,7 +68,8 @@ def serve(lab: socket.socket, wake_read: int, mine: set[int], groups: list[str],
             message = json.loads(packet)
             if "groups" in message or "scrub" in message:
                 groups.extend(message.get("groups", ()))
-                secrets.extend([message] if "scrub" in message else ())
+                if "scrub" in message:
+                    secrets[message["scrub"]] = message | {"pattern": whole(fds[0])}
                 reply(lab, {"id": message["id"], "pid": os.getpid()})
                 continue
             try:
@@ -80,6 +81,13 @@ def serve(lab: socket.socket, wake_read: int, mine: set[int], groups: list[str],
             finally:
                 for fd in fds:
                     os.close(fd)
+
+
+def whole(descriptor: int) -> str:
+    """Read all of a file by its descriptor, and close that."""
+    with open(descriptor, encoding="utf-8", errors="surrogateescape", newline="") as file:
+        file.seek(0)
+        return file.read()
 
 
 def reply(lab: socket.socket, message: dict[str, object]) -> None:

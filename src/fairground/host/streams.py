@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO
 
@@ -25,3 +28,11 @@ class Streams:
             null if stream is None else stream if isinstance(stream, int) else stream.fileno()
             for stream in (self.stdin, self.stdout, self.stderr)
         ]
+
+
+@contextmanager
+def in_memory(text: str) -> Iterator[int]:
+    """Hold a text in a file without a name, for another process: its descriptor."""
+    with open(os.memfd_create("text"), "wb", buffering=0) as file:
+        file.write(text.encode("utf-8", "surrogateescape"))
+        yield file.fileno()

@@ -130,6 +130,7 @@ class _Service:
                 return there
             request = there
         several = question.ask_before(request)
+        self.bench.keeper.guard(self.folder)  # what a login gave is a secret, too
         if self.conduct is None:
             self.conduct = question.examine(request, several)
             if not self.conduct.good:

@@ -24,6 +24,7 @@ from fairground.measure import Bench
 from fairground.measure.arm import Ended, ServiceArm
 from fairground.measure.session import ArmSession
 from fairground.model import Cell, CellSettings, Finding, LabError, Load, MachineError, Severity, Topology, foreign
+from fairground.model.known import KNOWN
 from fairground.model.record import Record, RecordEnd, RecordKind, TryAsked
 from fairground.model.secret import PRIVATE
 from fairground.postgres import DatabaseBeside, StatementCost
@@ -157,9 +158,11 @@ def _parts(subject: Subject, child: Child | None, done: Sequence[ServicePart]) -
     asked, request = subject.asked, subject.request
     process, server = process_of(child, request)
     seen, several = parts.checks(done), question.ask_before(request)
-    if seen is None:
-        seen = ServiceChecks.of(question.examine(request, several), server)
-        yield ServicePart(Unit.CHECKS, checks=seen)
+    subject.bench.keeper.guard(subject.folder)  # what a login gave is a secret, too
+    if seen is None or not seen.is_whole:
+        known, seen = seen, ServiceChecks.of(question.examine(request, several), server)
+        if known is None:
+            yield ServicePart(Unit.CHECKS, checks=seen.without_secrets(KNOWN.scrub_bytes))
     if asked.load and seen.good:
         workload = several or question.workload(request, seen.conduct)
         cell = Cell("the service", workload.id, Topology(), Load(), CellSettings())
@@ -218,8 +221,7 @@ def await_ready(child: Child, name: str, request: Asked) -> Asked | Finding:
 
 def ended_of(child: Child, name: str) -> Finding | None:
     """Report that the service ended by itself; None while it runs."""
-    code = child.exit_code()
-    if code is None:
+    if (code := child.exit_code()) is None:
         return None
     return Finding("server-exit", Severity.REJECT, f"`{name}` ended with exit code {code}", {"exit_code": code})
 
@@ -238,8 +240,7 @@ def process_of(child: Child | None, request: Asked) -> tuple[Child | Resident | 
         return child, f"the process {child.pid} that was started"
     if not is_here(request.host):
         return None, None
-    process = listener(request.port)
-    if process is None:
+    if (process := listener(request.port)) is None:
         return None, None
     pids = ", ".join(map(str, process.pids))
     return process, f"process {pids}, which listens on port {request.port}"

@@ -5,11 +5,13 @@ A service may echo its header, and a server may write the address of its databas
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 import re
 from collections.abc import Iterable
-from urllib.parse import quote, unquote
+from contextlib import suppress
+from urllib.parse import quote, unquote, unquote_plus
 
 from fairground.model.secret import HIDDEN, PLACEHOLDERS
 
@@ -19,6 +21,10 @@ LEAST_AFTER_A_SIGN = 3
 """So many characters tell after `:` or `=`, as in `lab:word@host`: no key or word of a record stands there without quotes."""
 LEAST_OF_A_WORD = 12
 """A value of small letters alone could be a word of somebody else's, such as `postgres` or `Bearer`."""
+LEAST_ANYWHERE = 12
+"""So many characters that are not letters alone tell also in the middle of a word, as where two threads write one line."""
+
+_BASIC = re.compile(r"(?:Basic\s+)?(?P<encoded>[A-Za-z0-9+/]+=*)", re.IGNORECASE)
 
 
 class KnownSecrets:
@@ -41,10 +47,12 @@ class KnownSecrets:
         fit = {part for value in values for part in _parts(value) if _is_telling(part)}
         self._values |= {form for part in fit for form in _forms(part)}
         self._words |= {form for value in values if _tells_after_a_sign(value) for form in _forms(value)}
+        long = {value for value in self._values if len(value) >= LEAST_ANYWHERE and not value.isalpha()}
         either = [rf"(?<![A-Za-z0-9]){_one_of(self._values)}"] if self._values else []
         either += [rf"(?:(?<=[:=])|(?<=: )){_one_of(self._words)}"] if self._words else []
         if either:
-            self._pattern = re.compile(rf"(?:{'|'.join(either)})(?![A-Za-z0-9])")
+            anywhere = [_one_of(long)] if long else []
+            self._pattern = re.compile("|".join([*anywhere, rf"(?:{'|'.join(either)})(?![A-Za-z0-9])"]))
 
     def scrub(self, text: str) -> str:
         """A text in which none of them stands."""
@@ -62,11 +70,24 @@ KNOWN = KnownSecrets()
 
 
 def _parts(value: str) -> Iterable[str]:
-    """The value, its words, and the values of a cookie's pairs."""
+    """The value, its words, the values of a cookie's pairs, and what it says where it is encoded."""
     decoded = unquote(value)
-    for one in (value, decoded, *decoded.split(), *re.split(r"[;,\s]\s*", decoded)):
+    for one in (value, decoded, unquote_plus(value), *decoded.split(), *re.split(r"[;,\s]\s*", decoded)):
         yield one
         yield one.partition("=")[2]
+    with suppress(ValueError):
+        yield str(json.loads(f'"{value}"'))
+    if basic := _BASIC.fullmatch(value):
+        yield from _login(basic["encoded"])
+
+
+def _login(encoded: str) -> Iterable[str]:
+    """The name and the password of `Authorization: Basic`, as one word, and the password alone; none where it is no base64."""
+    with suppress(ValueError):
+        login = base64.b64decode(encoded, validate=True).decode()
+        if login.isprintable() and ":" in login:
+            yield login
+            yield login.partition(":")[2]
 
 
 def _is_telling(value: str) -> bool:

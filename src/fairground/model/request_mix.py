@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from fairground.model import secret
 from fairground.model.contract import DataTable
+from fairground.model.data import Rows
 from fairground.model.workload import LoadRequest
 
 
@@ -30,6 +32,17 @@ class RequestMix:
         cells = [f"{column}={value}" for table in self.tables.values() for row in table.rows for column, value in row.items()]
         sent = [(one.path, one.body) for one in self.requests] + [(one.path, one.body) for one in logins]
         return (*headers, *cells, *(text for both in sent for text in both if text))
+
+    def secrets_in(self, rows: Mapping[str, Rows]) -> Iterable[str]:
+        """The secrets among the cells of these rows, such as a token that a login gave.
+
+        A column's name tells, or the place where a request sends its cells.
+        """
+        slots = "\n".join(found for text in self.texts for found in secret.secrets_of([text]))
+        for name, table in rows.items():
+            for place, column in enumerate(table.columns):
+                if secret.is_secret(column) or f"{{{name}.{column}}}" in slots or f"{{{name}.{column}:" in slots:
+                    yield from (str(row[place]) for row in table.rows)
 
     @property
     def title(self) -> str:

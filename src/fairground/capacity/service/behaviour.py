@@ -96,7 +96,7 @@ def examine(asked: Asked) -> Conduct:
     place = _elsewhere(asked, first)
     if asked.follows and place is not None and place.target is not None:
         followed = examine(replace(asked, target=place.target, follows=False))
-        note = _finding("redirect", Severity.NOTE, f"{place.words} was followed: all of this is about {place.target}")
+        note = _finding("redirect", Severity.NOTE, f"{place.words} was followed: all of this is about {place.shown}")
         return replace(followed, target=place.target, findings=(note, *followed.findings))
     status = _good_status(asked, [answer.status for answer in seen.answers])
     good = [answer for answer in seen.answers if answer.status == status]
@@ -155,6 +155,11 @@ class _Elsewhere:
     words: str
     target: str | None
 
+    @property
+    def shown(self) -> str | None:
+        """The target as it may be kept: what a service sends as a token is one."""
+        return None if self.target is None else secret.redact(self.target)
+
 
 def _elsewhere(asked: Asked, answer: HttpAnswer) -> _Elsewhere | None:
     """The place that a redirect names; None where the answer is none."""
@@ -165,12 +170,12 @@ def _elsewhere(asked: Asked, answer: HttpAnswer) -> _Elsewhere | None:
     try:
         to = urlsplit(urljoin(f"{scheme}://{asked.authority}{asked.target}", place))
     except ValueError:
-        return _Elsewhere(f"{answer.status} to `{foreign.line(place)}`", None)
+        return _Elsewhere(f"{answer.status} to `{secret.redact(foreign.line(place))}`", None)
     target = (to.path or "/") + (f"?{to.query}" if to.query else "")
     same = (to.scheme, to.netloc) == (scheme, asked.authority) and target.isascii() and target.isprintable()
     if same and target == asked.target:
-        return _Elsewhere(f"{answer.status} to {target}, which is the same place", None)
-    return _Elsewhere(f"{answer.status} to {target if same else foreign.line(place)}", target if same else None)
+        return _Elsewhere(f"{answer.status} to {secret.redact(target)}, which is the same place", None)
+    return _Elsewhere(f"{answer.status} to {secret.redact(target if same else foreign.line(place))}", target if same else None)
 
 
 def _listed(statuses: Sequence[int]) -> str:
@@ -279,7 +284,7 @@ def _statuses(asked: Asked, seen: _Sequence, status: int, place: _Elsewhere | No
         return _finding("status", Severity.REJECT, f"every answer has status {status}, and {asked.expects} was expected")
     if place is not None:
         ask = ": --follow asks there" if place.target is not None and not asked.follows else ""
-        return _finding("status", Severity.WARN, f"every answer is a redirect, {place.words}{ask}", location=place.target)
+        return _finding("status", Severity.WARN, f"every answer is a redirect, {place.words}{ask}", location=place.shown)
     if status < 400:
         return _finding("status", Severity.WARN, f"every answer has status {status}, which has no content")
     advice = ADVICE.get(status, "look into the service's log" if status >= 500 else "is this the request that you mean?")

@@ -6,15 +6,16 @@ Parts are: the checks, each closed loop, the load curve, and what the service it
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from fairground.capacity.loadcurve import CurvePoint
 from fairground.capacity.objective import Objective
-from fairground.capacity.service import failures
+from fairground.capacity.service import coding, failures
 from fairground.capacity.service.values import OPEN_CONNECTIONS, Closed, Conduct, LoadTally, Visit, most_connections
-from fairground.model import Finding
+from fairground.contract.wire import HttpAnswer
+from fairground.model import Finding, secret
 
 
 @dataclass(frozen=True)
@@ -57,12 +58,30 @@ class ServiceChecks:
         """True if bodies are held against the first one under load."""
         return self.conduct.is_compared
 
+    def without_secrets(self, scrub: Callable[[bytes], bytes]) -> ServiceChecks:
+        """The checks as they may be kept. `scrub` takes out of a text what a person gave, which an answer may repeat."""
+        body, target = self.conduct.body, None if self.target is None else secret.redact(self.target)
+        content = None if body is None else coding.content_of(HttpAnswer(200, "1.1", _coded(self.coding), body))
+        if body is None or content is None or scrub(content) == content:
+            return replace(self, target=target)
+        kept = secret.HIDDEN.encode() if self.coding else scrub(content)
+        return replace(self, target=target, body_base64=base64.b64encode(kept).decode())
+
+    @property
+    def is_whole(self) -> bool:
+        """True unless something was taken out of them: then the service must be asked again before it is loaded."""
+        return secret.HIDDEN not in (self.target or "") and secret.HIDDEN.encode() not in (self.conduct.body or b"")
+
     @property
     def conduct(self) -> Conduct:
         """The conduct that was seen."""
         body = None if self.body_base64 is None else base64.b64decode(self.body_base64)
         seen = Conduct(self.status, self.content_type, body, self.body_bytes, self.kept_open, self.findings)
         return replace(seen, coding=self.coding, target=self.target, good=self.good)
+
+
+def _coded(named: str | None) -> tuple[tuple[str, str], ...]:
+    return () if named is None else (("content-encoding", named),)
 
 
 class Unit(StrEnum):

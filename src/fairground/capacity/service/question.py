@@ -12,6 +12,7 @@ from fairground.contract.wire import Trouble
 from fairground.measure import supply
 from fairground.measure.supply import ServerAddress
 from fairground.model import Audit, Expectation, LabError, LoadRequest, Workload, foreign, secret
+from fairground.model.known import KNOWN
 from fairground.model.slot import find_slots, literal_of, slots_of
 
 Headers = tuple[tuple[str, str], ...]
@@ -21,7 +22,8 @@ SHOWN_BYTES = 120
 def ask_before(asked: Asked) -> Workload | None:
     """Make the workload of a file, with the rows that it draws from; None: nothing but the URL is asked.
 
-    It logs in and settles what answers are good. LabError where the service refuses that.
+    It logs in and settles what answers are good; what a login gave is a secret from then on. LabError where the service refuses
+    that.
     """
     mix = asked.mix
     if mix is None:
@@ -32,6 +34,7 @@ def ask_before(asked: Asked) -> Workload | None:
     filled, refused = supply.fill(found, None, ServerAddress(asked.host, asked.port, asked.tls))
     if refused is not None:
         raise LabError(refused, f"correct `{mix.file}`, or start the service so that it answers")
+    KNOWN.remember(*mix.secrets_in(filled.rows))
     return filled
 
 
