@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -244,3 +245,14 @@ def test_who_types_a_secret_is_told_of_files(lab: Run) -> None:
     assert "this command line holds a secret" in done.stderr and "`--header @FILE`" in done.stderr
     done = lab("try", HERE, "-H", "X-Request-Id: abc", "--no-load", "--results", "results")
     assert done.returncode == 3 and "holds a secret" not in done.stderr
+
+
+@pytest.mark.live
+def test_a_build_that_fails_says_no_secret_of_the_environment(lab: Run, tmp_path: Path) -> None:
+    """A build sees the whole environment. No word of the command has a sign that would tell of a secret."""
+    path = tmp_path / "servers" / "alder-one" / "server.toml"
+    told = re.sub(r"(?m)^build .*$", 'build = [["sh", "-c", "echo error of $API_TOKEN; exit 1"]]', path.read_text())
+    path.write_text(told)
+    done = lab("run", "-s", "alder-one", "-w", "ping", "--servers", "servers", "--results", "results", API_TOKEN=WORD)
+    assert done.returncode == 3 and "error of (hidden)" in done.stderr and WORD not in done.stdout + done.stderr
+    assert leaks(tmp_path) == []

@@ -26,7 +26,7 @@ def main() -> None:
     try:
         if COMPLETES in os.environ:
             _complete()
-        if len(sys.argv) > 2 and not HELPS & set(sys.argv):
+        if sys.argv[1:] and not HELPS & set(sys.argv):
             from fairground.cli import typed  # it loads the model, which a help does not need
 
             typed.conceal()
