@@ -10,6 +10,7 @@ import pytest
 from builders.facts import CLOSED, MILLION, OPEN, STANDARD, facts, latency, outcomes, second, severities
 from fairground.judge import validity
 from fairground.model import (
+    Gap,
     Severity,
 )
 
@@ -72,6 +73,23 @@ def test_a_request_from_before_the_window_may_hold_a_connection_in_it() -> None:
     assert severities("starved", lacking) == []
     surplus = facts(CLOSED, latency_all=latency(count=1_330_000, mean_us=1000, max_us=5000), seconds=(second(max_us=7_000_000),))
     assert severities("little", surplus) == [Severity.VOID], "what began before the window adds nothing to its latencies"
+
+
+@pytest.mark.parametrize(
+    ("gap", "said"),
+    [
+        (Gap(0, 3_400_000, 0), "7.0 s old: the server stalls: once no answer came while requests were open, for 3400 ms"),
+        (Gap(0, 300_000, 0), "7.0 s old: some wait while others are served again and again"),
+        (Gap(0, 3_400_000, 3_000_000), "7.0 s old: some wait while others are served again and again"),
+    ],
+    ids=["a stall of all", "a shorter one", "a pause of the generator"],
+)
+def test_a_stall_of_all_is_no_favour_to_some(gap: Gap, said: str) -> None:
+    """Where nobody was answered for as long as the connections were held, none was served in place of another."""
+    slow = latency(count=670_000, mean_us=1000, max_us=5000)
+    shown = facts(CLOSED, latency_all=slow, seconds=(second(max_us=7_000_000),), gaps=(gap,))
+    (found,) = (one for one in validity.findings(shown, STANDARD) if one.id == "starved")
+    assert said in found.sentence
 
 
 @pytest.mark.parametrize(
