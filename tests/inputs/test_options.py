@@ -168,6 +168,7 @@ def test_a_file_of_sql_is_read_where_it_is_named(tmp_path: Path) -> None:
         (b"\xff", " cannot be read (not UTF-8)"),
         (b" \n", " has nothing in it"),
         (b"--" + b"x" * 65_536, " has more than 64 KiB"),
+        (b"CREATE TABLE a (b int);\nCREATE ROLE a PASSWORD 'hunter2';", ", line 2, has what looks like a secret"),
         (b"-- password: ask\nUPDATE a SET password = 'hunter2';", ", line 2, has what looks like a secret"),
     ],
 )

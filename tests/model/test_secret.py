@@ -71,6 +71,8 @@ ONE_WORD = (
     f"mysql -u 'me' -p'{WORD}' shop",
     f'sshpass -p "two {WORD}" ssh host',
     f"mysql -p-{WORD} shop",
+    f"ALTER ROLE lab PASSWORD '{WORD}'; SELECT 1",
+    f"create user x encrypted password E'it''s {WORD}'",
 )
 TWO_WORDS = (
     ("-H", f"Authorization: {WORD}"),
@@ -121,6 +123,8 @@ READABLE = (
     "@/run/secrets/header",
     "mysql -u me -p shop",
     "psql -h db -p5432 shop",
+    "ALTER ROLE lab PASSWORD NULL",
+    "SELECT password FROM logins WHERE name = 'ada'",
     "mysql shop; serve -p 8080",
 )
 PROGRAMS = (

@@ -68,6 +68,8 @@ _LETTERED = re.compile(
     r"(?P<between>[^\n|;&]{0,300}?[ \t])(?P<letter>-[ap])(?P<space>(?:[ \t]+(?!-))?)[\"']?"
     r"(?P<value>(?<=\")[^\"]+|(?<=')[^']+|[^\s\"'`]+)"
 )
+_SQL = re.compile(r"(?P<begin>\bPASSWORD\s+E?')(?P<value>(?:[^']|'')+)(?=')", re.IGNORECASE)
+"""The password of a role in a statement of SQL."""
 _OPTION = re.compile(r"(?P<dashes>-{0,2})(?P<name>[A-Za-z_][\w.-]*)=(?P<value>.*)", re.DOTALL)
 _HEADER = re.compile(r"(?P<option>--header=|-[A-Za-z]*?H)(?P<text>.+)", re.DOTALL)
 
@@ -204,6 +206,7 @@ def _rewrite(text: str, hide: Hide) -> str:
     text = _AFTER_OPTION.sub(
         lambda found: found[0].removesuffix(found["value"]) + hide(found["value"]) if is_secret(found["name"]) else found[0], text
     )
+    text = _SQL.sub(lambda found: found["begin"] + hide(found["value"]), text)
     text = _LETTERED.sub(lambda found: _lettered(found, hide), text)
     text = _ELEMENT.sub(
         lambda found: f"<{found['name']}>{hide(found['value'])}" if is_secret(found["name"]) else found[0], _named(text, hide)
