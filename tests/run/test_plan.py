@@ -415,6 +415,23 @@ def test_a_server_of_one_port_has_no_copy_beside_it(anchor: str) -> None:
     assert [name for name, why in built.skipped.items() if "port 8080" in why] == (["controls of s0:v1"] if alone else [])
 
 
+def test_servers_of_one_port_are_measured_one_by_one() -> None:
+    """Of servers that cannot be up at once each has the machine for itself, in the order of its block, and the plan says why."""
+    three = [replace(server(name), port=port) for name, port in (("s0", 8080), ("s1", None), ("s2", 8080))]
+    part = PlanPart(tuple(one.stacks[0] for one in three), workloads(1), (Load(),), (Topology(),), CellSettings())
+    built = plan.build(Suite("", "t", "", 3, 1, (), anchor="s1:v1"), (part,), "c")
+    assert {slot.round for slot in built.slots} == {0} and {slot.cell.stack for slot in built.slots} == {
+        "s0:v1",
+        "s1:v1",
+        "s2:v1",
+    }
+    why = "they listen at port 8080 whatever they are told, so that they and those beside them are measured one by one"
+    assert built.skipped == {"turns of s0:v1 and s2:v1": why}
+    free = replace(part, stacks=(three[1].stacks[0], three[2].stacks[0]))
+    together = plan.build(Suite("", "t", "", 3, 1, (), anchor="s1:v1"), (free,), "c")
+    assert 0 not in {slot.round for slot in together.slots} and together.skipped == {}
+
+
 def test_a_page_is_worth_its_time_after_few_blocks() -> None:
     """After the last sound trial of blocks 1, 2 and 4, never after the plan's last block, and never with a budget."""
     built = planned(compared(2, 4))

@@ -14,6 +14,7 @@ An arm that fails has a finding and is not loaded any more; the others go on. A 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -35,7 +36,7 @@ from fairground.measure.stack import StartedStack
 from fairground.measure.stand import Stand, machines_between
 from fairground.measure.turntaking import Told
 from fairground.measure.watch import ArmWatch, ClockReading, WatchedArm, roles_between
-from fairground.model import Doing, LabError, RoleUse, Severity, StorageError, Verdict
+from fairground.model import Doing, LabError, RoleUse, Severity, StorageError, Verdict, clash_of
 from fairground.model.cause import INSTRUMENT
 from fairground.model.secret import PRIVATE_FOLDER
 
@@ -313,16 +314,10 @@ class _Still:
 
 def _require_apart(arms: Sequence[Arm]) -> None:
     """Raise LabError where two servers have one port, or one database, whatever they are told: they cannot be up at once."""
-    taken = dict[object, StackArm]()
-    for arm in (one for one in arms if isinstance(one, StackArm)):
-        server = arm.stack.server
-        own = {"listen at port": server.port, "ask the database": server.database and server.database.name}
-        for does, what in own.items():
-            if what in taken:
-                sentence = f"`{taken[what].label}` and `{arm.label}` {does} {what} whatever they are told"
-                raise LabError(f"{sentence}, so that they cannot be up at once", "measure each in a run of its own")
-            if what is not None:
-                taken[what] = arm
+    for one, other in itertools.combinations((arm for arm in arms if isinstance(arm, StackArm)), 2):
+        if (why := clash_of(one.stack.server, other.stack.server)) is not None:
+            sentence = f"`{one.label}` and `{other.label}` {why}, so that they cannot be up at once"
+            raise LabError(sentence, "compare them by a run, which measures each by itself")
 
 
 def _require_reached(bench: Bench, arms: Sequence[Arm]) -> None:

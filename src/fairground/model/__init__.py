@@ -71,7 +71,7 @@ from fairground.model.run import Doing, Ending, Progress, Run, Trial
 from fairground.model.seats import Seats
 from fairground.model.sizing import EventCount, Sizing, WorkloadEvent
 from fairground.model.step import RateStep
-from fairground.model.subject import Approach, Server, Stack, Tuning, Variant
+from fairground.model.subject import Approach, Server, Stack, Tuning, Variant, clash_of
 from fairground.model.use import DatabaseUse, HostUse, RoleUse
 from fairground.model.work import DatabaseWork, StatementWork, TableWork
 from fairground.model.workload import (
@@ -181,6 +181,7 @@ __all__ = [
     "Workload",
     "WorkloadEvent",
     "Written",
+    "clash_of",
     "of_machine",
     "storing",
 ]

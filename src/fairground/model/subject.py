@@ -106,6 +106,14 @@ class Server:
         return tuple(Stack(self, variant) for variant in self.variants.values())
 
 
+def clash_of(one: Server, other: Server) -> str | None:
+    """The clause that says why two servers cannot be up at once, whatever they are told; None: they can."""
+    if one.port is not None and one.port == other.port:
+        return f"listen at port {one.port} whatever they are told"
+    ours, theirs = (None if server.database is None else server.database.name for server in (one, other))
+    return None if ours is None or ours != theirs else f"ask the database {ours} whatever they are told"
+
+
 @dataclass(frozen=True)
 class Stack:
     """One row of a result table."""

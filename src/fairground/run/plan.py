@@ -288,7 +288,10 @@ def _join(suite: Suite, parts: Sequence[PlanPart], command: str, unavailable: Ma
     if Control.AGAIN in controls and Control.SLOWED not in controls:
         skipped["control slowed"] = unavailable["control slowed"]
     locked = {one.id for whole in parts for one in whole.workloads if WorkloadEvent.DEADLOCKS in one.events}
-    slots = windows.with_turns(_slots(every, replace(suite, anchor=anchor), controls, single), locked, suite.turns_s)
+    apart = rounds.clashes(every, {stack.id: stack.server for whole in parts for stack in whole.stacks})
+    skipped |= rounds.without_turns(apart)
+    slots = _slots(every, replace(suite, anchor=anchor), controls, single, apart)
+    slots = windows.with_turns(slots, locked, suite.turns_s)
     named = {workload.id for whole in parts for workload in whole.workloads if workload.events}
     slots = windows.with_ceilings(slots, named, _room_s(slots, suite.budget_s))
     return Plan(suite.title, suite.seed, suite.blocks, slots, skipped, command, anchor, suite.budget_s, suite.until)
@@ -318,10 +321,17 @@ def _enter(heats: dict[HeatKey, Heat], part: PlanPart, stack: Stack, workload: W
                 neighbours.append(cell)
 
 
-def _slots(heats: Sequence[Heat], suite: Suite, controls: tuple[Control, ...], alone: Collection[str]) -> tuple[PlanSlot, ...]:
+def _slots(
+    heats: Sequence[Heat],
+    suite: Suite,
+    controls: tuple[Control, ...],
+    alone: Collection[str],
+    apart: Collection[tuple[str, str]],
+) -> tuple[PlanSlot, ...]:
     """Number the cells of all blocks. The stream of requests is the same for all cells of a block, and new in each block.
 
-    Stacks that are `alone` have no control, which is a copy that is up beside them.
+    Stacks that are `alone` have no control, which is a copy that is up beside them. Where two stacks of a round are `apart`, all
+    of its stacks are measured one after the other.
     """
     blocks, seed = suite.blocks, suite.seed
     heat_orders = _orders(range(len(heats)), blocks, f"{seed}/heats")
@@ -339,7 +349,8 @@ def _slots(heats: Sequence[Heat], suite: Suite, controls: tuple[Control, ...], a
         for place in heat_orders[block]:
             placed = [(entry, cell_orders[place][entry][block]) for entry in entry_orders[place][block]]
             for together in rounds.split(placed, _anchor_of(heats[place], suite)):
-                number = next(numbers) if len(together) > 1 else 0
+                stacks = {stack for (stack, _), _ in together}
+                number = next(numbers) if len(together) > 1 and not any(stacks.issuperset(two) for two in apart) else 0
                 for (_, control), cell in together:
                     planted = PLANTED if control is Control.SLOWED else 0.0
                     slots.append(PlanSlot(len(slots) + 1, block + 1, cell, stream, control, planted, number))

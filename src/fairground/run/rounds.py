@@ -6,10 +6,11 @@ seconds. Who shares a round follows the order of the block, which is another in 
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from fairground.model import Cell, Control, Load
+from fairground.model import Cell, Control, Load, Server, clash_of
 
 Entry = tuple[str, Control | None]
 """What takes a place in a heat: a stack, or a control of it."""
@@ -20,6 +21,22 @@ STACKS = 3
 """Of so many stacks a round must have room for all topologies, or each topology has rounds of its own."""
 CONNECTIONS = 400
 """The most connections to the database that a round's pools may hold together, of the 500 of the lab's own PostgreSQL."""
+
+
+def clashes(heats: Iterable[Iterable[str]], servers: Mapping[str, Server]) -> dict[tuple[str, str], str]:
+    """Two stacks of a heat → the clause that says why they cannot be up at once."""
+    pairs = dict.fromkeys(pair for heat in heats for pair in itertools.combinations(heat, 2))
+    return {(one, other): why for one, other in pairs if (why := clash_of(servers[one], servers[other])) is not None}
+
+
+def without_turns(apart: Mapping[tuple[str, str], str]) -> dict[str, str]:
+    """Turns that a plan leaves out, since stacks cannot be up at once → why."""
+    found = dict[str, str]()
+    for clause in dict.fromkeys(apart.values()):
+        names = list(dict.fromkeys(name for two, why in apart.items() if why == clause for name in two))
+        more = names[1] if len(names) == 2 else f"{len(names) - 1} more"
+        found[f"turns of {names[0]} and {more}"] = f"they {clause}, so that they and those beside them are measured one by one"
+    return found
 
 
 def split(entries: Sequence[tuple[Entry, Sequence[Cell]]], anchor: str) -> list[list[tuple[Entry, Cell]]]:
