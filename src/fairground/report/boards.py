@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from fairground.model import OWN_MAJOR, Cell, CellSettings, Latency, Limit, PoolScope, Run, Trial, Verdict, hdr
 from fairground.report.charts.palette import STACKS_IN_COLOUR
+from fairground.report.judging import judge_of
 from fairground.report.text import seats
 from fairground.stats import comparisons, intervals
 from fairground.stats.comparisons import Comparison, Judge, Quantity
@@ -135,7 +136,7 @@ class Board:
 
 def boards(run: Run, *, judged: bool = True) -> tuple[Board, ...]:
     """All boards in the plan's order of workloads. Those that are not `judged` compare nothing, which is all that charts need."""
-    judge = Judge.of(run.plan, run.trials, run.controls) if judged else None
+    judge = judge_of(run) if judged else None
     grouped: dict[tuple[object, ...], list[Cell]] = {}
     planned = [slot.cell for slot in run.plan.slots] + [trial.cell for trial in run.trials]
     for cell in dict.fromkeys(

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairground.model import Control, Run
+from fairground.report.judging import judge_of
 from fairground.report.text import words
-from fairground.stats.comparisons import ControlReading, Judge, Quantity
+from fairground.stats.comparisons import ControlReading, Quantity
 from fairground.stats.order_effects import Campaign, OrderEffect
 
 NARROW = 0.05
@@ -22,7 +23,7 @@ class Controls:
 
     @classmethod
     def of(cls, run: Run) -> Controls:
-        return cls(Judge.of(run.plan, run.trials, run.controls).readings)
+        return cls(judge_of(run).readings)
 
     @property
     def pairs(self) -> tuple[ControlReading, ...]:
