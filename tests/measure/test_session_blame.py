@@ -12,10 +12,10 @@ import pytest
 
 from builders import plans
 from builders.fakes import GOOD, LOAD, WORKLOAD, FakeEngine, FakePath, Server, World
-from builders.sessions import pair, trial
+from builders.sessions import Played, pair, trial
 from fairground.host import disk
 from fairground.measure import path, stack, stand
-from fairground.measure.schedule import whole
+from fairground.measure.schedule import InTurns, whole
 from fairground.measure.session import ArmSession
 from fairground.model import (
     Finding,
@@ -66,6 +66,16 @@ def test_silence_is_the_machines_where_it_was_void(
     ended = played.ended["a"]
     assert ended.verdict is verdict
     assert (ended.void is None, ended.rejected is None) == (not busy, busy)
+
+
+def test_a_short_silence_in_turns_blames_nobody(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A collection of garbage is as long as a short window: the trial is measured again. Wrong answers have no such excuse."""
+    on_a_machine(monkeypatch, busy=False)
+    world = World({"a": Server(silent=True), "b": Server()}).moved_into(monkeypatch)
+    played = Played(world, folder, InTurns(("a", "b"), replace(LOAD, window_s=0.3), 2, lambda _: True, turn_s=0.1))
+    ended = played.ended["a"]
+    assert ended.verdict is Verdict.VOID and ended.void is not None and "of 0.3 s (0 others), which is too short" in ended.void
+    assert played.ended["b"].verdict is not Verdict.VOID
 
 
 def test_nobody_looking_on_makes_arms_void(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
