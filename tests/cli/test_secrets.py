@@ -197,6 +197,7 @@ def waiting(words: tuple[str, ...], tmp_path: Path) -> Iterator[subprocess.Popen
         ("try", "http://127.0.0.1:9/x?api_key={}", "--header", "@pipe"),
         ("try", "--url", HERE, "--header=@pipe", "--", "env", "PGPASSWORD={}", "./server", "--port", "3000"),
         ("try", HERE, "--method", "POST", "--body", '{{"password": "{}"}}', "--header", "@pipe"),
+        ("try", "--url", HERE, "--header=@pipe", "--", "mysql", "-h", "127.0.0.1", "-p{}", "shop"),
     ],
 )
 def test_the_process_list_does_not_show_it(tmp_path: Path, words: tuple[str, ...]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import cast
 
 import psycopg
@@ -11,13 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.contracts import SEEDS
-from builders.requests import asking
+from builders.requests import asking, needing
 from builders.statements import Answers
 from fairground.inputs import workload_files
 from fairground.measure import audit
 from fairground.model import (
     Audit,
     DatabaseUse,
+    DatabaseWork,
     Invariant,
     LedgerCheck,
     LedgerEntry,
@@ -25,6 +27,8 @@ from fairground.model import (
     Needs,
     Outcomes,
     Result,
+    TableNeed,
+    TableWork,
 )
 from fairground.postgres import Database
 
@@ -223,6 +227,15 @@ def test_a_null_sum_is_a_line() -> None:
     """An emptied table, whose sum is NULL, is a line that found nothing."""
     found = lines(Answers(count=[(107,)], total=[(None,)], by_account=[(1, 6), (2, 20)]))
     assert found["sum"] == (False, None)
+
+
+def test_work_on_a_table_that_stands_for_another_is_its() -> None:
+    """The audit reads counters as the workload names tables."""
+    workload = needing(WORKLOAD, tables={"world": TableNeed(1, 1, also=("World",))})
+    now = DatabaseWork({"world": TableWork(1, 1), "World": TableWork(9, 9), "fortune": TableWork(4, 4)})
+    before = audit.Before({}, {}, DatabaseWork({"World": TableWork(2, 2)}))
+    found = audit.work(cast(Database, SimpleNamespace(work=lambda: now)), before, workload)
+    assert found is not None and found.tables == {"world": TableWork(8, 8), "fortune": TableWork(4, 4)}
 
 
 def test_results_are_joined_and_unknown_stays_unknown() -> None:

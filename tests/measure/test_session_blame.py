@@ -69,13 +69,18 @@ def test_silence_is_the_machines_where_it_was_void(
 
 
 def test_a_short_silence_in_turns_blames_nobody(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A collection of garbage is as long as a short window: the trial is measured again. Wrong answers have no such excuse."""
+    """A server that has answered is measured again. One that never answered under load is rejected, however short its window."""
     on_a_machine(monkeypatch, busy=False)
-    world = World({"a": Server(silent=True), "b": Server()}).moved_into(monkeypatch)
-    played = Played(world, folder, InTurns(("a", "b"), replace(LOAD, window_s=0.3), 2, lambda _: True, turn_s=0.1))
-    ended = played.ended["a"]
+    short = InTurns(("a", "b"), replace(LOAD, window_s=0.3), 2, lambda _: True, turn_s=0.1)
+    world = World({"a": Server(), "b": Server()}).moved_into(monkeypatch)
+    with ArmSession(world.bench(), world.arms(), folder / "later") as session:
+        for _ in session.play(short):
+            world.servers["a"].silent = True
+    ended = session.ended["a"]
     assert ended.verdict is Verdict.VOID and ended.void is not None and "of 0.3 s (0 others), which is too short" in ended.void
-    assert played.ended["b"].verdict is not Verdict.VOID
+    assert session.ended["b"].verdict is not Verdict.VOID
+    never = World({"a": Server(silent=True), "b": Server()}).moved_into(monkeypatch)
+    assert Played(never, folder / "never", short).ended["a"].verdict is Verdict.REJECTED
 
 
 def test_nobody_looking_on_makes_arms_void(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

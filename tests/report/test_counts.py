@@ -56,6 +56,31 @@ def test_more_instructions_are_told_and_as_many_calls() -> None:
     assert "| db-ping | instructions |" in text and "| more |" in text and "| alike |" in text
 
 
+def reading(arm: str, number: int, empty: int) -> CountedStart:
+    """A start in which reads find nothing so often, and a little more so in every second window, each for 100 instructions."""
+    reads = [empty + place % 2 for place in range(32)]
+    windows = tuple(CountedWindow(10, WorkCount(100_000 + 100 * one, {"read": 20 + one}, empty_reads=one)) for one in reads)
+    return replace(start(arm, number, 0), windows=windows)
+
+
+def test_a_page_has_one_number_between_collections() -> None:
+    """Rows and lines of two arms are levelled alike. Who sees no reads tells none."""
+    made = [
+        reading(arm, number, empty) for arm, both in (("old", (3, 9)), ("new", (6, 14))) for number, empty in enumerate(both, 1)
+    ]
+    found = counts.report(ASKED, made)
+    (line,) = [one for one in found.lines if one.quantity == counts.BETWEEN]
+    assert [row.between for row in found.rows] == [line.a, line.b] and line.a == pytest.approx(line.b)
+    assert [row.empty_reads for row in found.rows] == [pytest.approx(0.65), pytest.approx(1.05)]
+    assert {row.empty_reads for row in counts.report(ASKED, MORE).rows} == {None}
+
+
+def test_reads_that_differ_are_told() -> None:
+    """Nothing is levelled where one side looks in vain more often, and the page says so."""
+    made = [reading(arm, number, least + number) for arm, least in (("old", 2), ("new", 30)) for number in (1, 2)]
+    assert counts.report(ASKED, made).notes[0].startswith("db-ping: reads find nothing more often on one side than on the other")
+
+
 @pytest.mark.parametrize(("rule", "broken"), [("more:1%", True), ("more:1.95%", False), ("more:5%", False)])
 def test_a_rule_is_broken_where_the_whole_interval_lies_beyond(rule: str, broken: bool) -> None:
     """Its middle is 2 %, and at least it is 1.94 %."""

@@ -26,7 +26,7 @@ def main() -> None:
     try:
         if COMPLETES in os.environ:
             _complete()
-        if sys.argv[1:] and not HELPS & set(sys.argv):
+        if sys.argv[1:] and not HELPS & set(door.own_words()):
             from fairground.cli import typed  # it loads the model, which a help does not need
 
             typed.conceal()

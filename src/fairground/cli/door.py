@@ -1,4 +1,4 @@
-"""The name of the command. Texts name the checkout's door, `./fairground`; an installed lab has none, and is on PATH."""
+"""The name of the command, and its own words. Texts name the checkout's door, `./fairground`; an installed lab has none."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any, TextIO, cast
 DOOR, PROGRAM = "./fairground", "fairground"
 INSTALLED = (Path(__file__).resolve().parents[1] / "data").is_dir()
 """True if a wheel brought the lab: `lab.places` says the same, but loads what a help does not need."""
+SERVICE = "--"
+"""What follows it starts a service: a `-h` there is that one's own, such as the host of a database."""
 
 
 class Rewritten:
@@ -36,3 +38,9 @@ def rename() -> None:
 def rewrite(change: Callable[[str], str]) -> None:
     """Let both streams change what is written to them."""
     sys.stdout, sys.stderr = (cast(TextIO, Rewritten(stream, change)) for stream in (sys.stdout, sys.stderr))
+
+
+def own_words() -> list[str]:
+    """The words that were typed for the lab itself."""
+    words = sys.argv[1:]
+    return words[: words.index(SERVICE)] if SERVICE in words else words

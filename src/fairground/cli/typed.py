@@ -16,8 +16,6 @@ IN_A_FILE = (
     "this command line holds a secret, and a shell's history keeps it: `--database @FILE`, `--header @FILE`, `--url @FILE` and"
     " `--body @FILE` read it from a file"
 )
-SERVICE = "--"
-"""What follows it starts a service."""
 
 
 def command() -> str:
@@ -41,9 +39,7 @@ def _is_given(name: str, value: str) -> bool:
 
 def warning() -> str | None:
     """The sentence for who typed a secret; None where none was typed."""
-    words = sys.argv[1:]
-    own = words[: words.index(SERVICE)] if SERVICE in words else words
-    return IN_A_FILE if secret.secrets_of(own) else None
+    return IN_A_FILE if secret.secrets_of(door.own_words()) else None
 
 
 def _mask(words: Sequence[str]) -> None:

@@ -43,7 +43,7 @@ from fairground.model.secret import PRIVATE_FOLDER
 OWN_SESSIONS, SESSIONS_OF_ARM = 4, 2
 """The lab's own sessions at once, and those more for each arm that is up."""
 LEAST_SILENCE_S = 0.5
-"""Collections of garbage, and whoever takes the processors for a moment, make honest servers silent for less."""
+"""Whoever takes the processors for a moment makes a server that has answered before silent for less."""
 VOID_THEN, TOO_SHORT = ", and the machine was void", ", which is too short to blame it"
 
 
@@ -252,7 +252,7 @@ class ArmSession:
         """Make a window of what an arm did between two moments.
 
         A window without a good answer is none: left out, it would flatter its arm. Silence rejects the arm,
-        unless the machine was void, or the window was shorter than a pause of an honest server: then the arm is void.
+        unless the machine was void, or it has answered before and the window was short: then the arm is void.
         """
         loaded, seen = self._loaded[label], self._seen[label]
         if loaded.failed:
@@ -266,7 +266,7 @@ class ArmSession:
         spoiled = self._bench.disturbances(after.stand.here.host.at_s - before.stand.here.host.at_s, host, there)
         if told.ok == 0:
             silent, asked_s = told.not_ok == 0, ask.loaded_s(label)
-            short = asked_s < LEAST_SILENCE_S
+            short = asked_s < LEAST_SILENCE_S and bool(loaded.windows)
             excuses = [why for why, holds in ((VOID_THEN, validity.is_spoiled(spoiled)), (TOO_SHORT, short)) if silent and holds]
             sentence = f"it gave no good answer in a whole window of {asked_s:.2g} s ({told.not_ok:,} others)"
             loaded.find("no-good-answer", Severity.VOID if excuses else Severity.REJECT, sentence + "".join(excuses[:1]))

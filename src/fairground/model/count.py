@@ -27,13 +27,13 @@ class WorkCount:
     """Instructions that a server's processes carried out in user space, and their system calls by name.
 
     `functions`: the instructions of each function, where somebody asks where they are. `empty_reads`: the calls that looked for
-    data and found none yet (EAGAIN), as far as somebody counts them.
+    data and found none yet (EAGAIN); None: nobody counts them.
     """
 
     instructions: int = 0
     system_calls: Mapping[str, int] = field(default_factory=dict)
     functions: Mapping[str, int] = field(default_factory=dict)
-    empty_reads: int = 0
+    empty_reads: int | None = None
 
     @property
     def calls(self) -> int:
@@ -43,7 +43,8 @@ class WorkCount:
     def __sub__(self, before: WorkCount) -> WorkCount:
         calls = _less(self.system_calls, before.system_calls)
         functions = _less(self.functions, before.functions)
-        return WorkCount(self.instructions - before.instructions, calls, functions, self.empty_reads - before.empty_reads)
+        known = None if self.empty_reads is None else self.empty_reads - (before.empty_reads or 0)
+        return WorkCount(self.instructions - before.instructions, calls, functions, known)
 
 
 def _less(now: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fairground.model.count import CountArm, CountAsked, CountedStart
@@ -96,9 +96,7 @@ class CountReport:
 
 def report(asked: CountAsked, made: Sequence[CountedStart]) -> CountReport:
     """Say what the starts so far show."""
-    rows = tuple(
-        _row(arm, workload, counting.starts_of(made, workload, arm)) for workload in asked.workloads for arm in asked.arms
-    )
+    rows = tuple(row for workload in asked.workloads for row in _rows(asked, workload, made))
     lines = tuple(line for workload in asked.workloads for line in _lines(asked, workload, made)) if asked.compared else ()
     title = f"{asked.arms[1].label} against {asked.arms[0].label}" if asked.compared else _title(asked)
     lost = tuple(f"{row.workload}: {row.why}" for row in rows if row.why is not None)
@@ -112,7 +110,7 @@ def report(asked: CountAsked, made: Sequence[CountedStart]) -> CountReport:
         for table in where.tables(workload, *(counting.starts_of(made, workload, arm) for arm in asked.arms))
     )
     unlevelled = tuple(
-        f"{workload}: reads find nothing more often in one of both than in the other, so that nothing is levelled for it"
+        f"{workload}: reads find nothing more often on one side than on the other: the comparison has what they cost"
         for workload in asked.workloads
         if asked.compared and counts.reads_differ(*(counting.starts_of(made, workload, arm) for arm in asked.arms))
     )
@@ -144,9 +142,17 @@ def _title(asked: CountAsked) -> str:
     return f"{', '.join(arm.label for arm in asked.arms)} on {', '.join(asked.workloads)}"
 
 
-def _row(arm: CountArm, workload: str, starts: Sequence[CountedStart]) -> CountRow:
+def _rows(asked: CountAsked, workload: str, made: Sequence[CountedStart]) -> Iterator[CountRow]:
+    """The rows of a workload's arms. Two that are compared are levelled together, as in their line."""
+    sides = [counting.starts_of(made, workload, arm) for arm in asked.arms]
+    together = counts.at_equal_reads(*sides) if asked.compared else [counts.at_equal_reads(side)[0] for side in sides]
+    for arm, starts, between in zip(asked.arms, sides, together, strict=True):
+        yield _row(arm, workload, starts, between)
+
+
+def _row(arm: CountArm, workload: str, starts: Sequence[CountedStart], between: Sequence[float]) -> CountRow:
     sound = [one for one in starts if one.counted]
-    (values,), (between,) = (QUANTITIES[one]([sound]) for one in (INSTRUCTIONS, BETWEEN))
+    values = counting.values(sound)
     names: dict[str, list[float]] = {}
     for one in sound:
         for name, times in counts.calls_by_name(one).items():

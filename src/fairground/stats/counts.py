@@ -33,8 +33,6 @@ SETTLED_FLOORS = 2.0
 """They agree where their medians differ by so many floors at most."""
 CALM_FLOORS = 10.0
 """Of all of them the cheaper quarter is within so many floors of the median: medians of wild windows agree by chance."""
-
-
 FALLING = 1.03
 """Counted windows fall where those of their first half need so many times as much as those of their second."""
 
@@ -107,9 +105,10 @@ def _median(values: Sequence[float]) -> float | None:
 
 
 def empty_reads(start: CountedStart) -> float | None:
-    """Reads of a start that found nothing, for an answer; None where it has no number."""
-    answers = sum(one.answers for one in start.counted)
-    return sum(one.work.empty_reads for one in start.counted) / answers if answers else None
+    """Reads of a start that found nothing, for an answer; None where it has no number, or where nobody counted them."""
+    known = [(one.work.empty_reads, one.answers) for one in start.counted if one.work.empty_reads is not None]
+    answers = sum(count for _, count in known)
+    return sum(reads for reads, _ in known) / answers if answers else None
 
 
 def at_equal_reads(*sides: Sequence[CountedStart]) -> list[list[float]]:
@@ -164,7 +163,7 @@ def _cost(window: CountedWindow) -> float:
 
 
 def _reads(window: CountedWindow) -> float:
-    return window.work.empty_reads / window.answers
+    return (window.work.empty_reads or 0) / window.answers
 
 
 def calls(start: CountedStart) -> float | None:
