@@ -105,6 +105,11 @@ def test_one_missed_step_does_not_decide() -> None:
             "50.00% of the requests missed p99<50ms",
         ),
         (
+            lambda rate, before: untold(rate) if rate == 600 and before == 1 else kept(rate),
+            True,
+            "It keeps p99<50ms at the 600 requests a second that are asked for, in 2 of 2 measurements, and 1 cannot be judged",
+        ),
+        (
             lambda rate, _: untold(rate),
             None,
             "Whether it keeps p99<50ms at the 600 requests a second that are asked for cannot be told: ",

@@ -71,14 +71,16 @@ def _enough(found: Visit, rate: float) -> str:
     if found.keeps_enough is None:
         why = points[0].judgement.why if points else "no load had this rate"
         return f"Whether it keeps {asked} cannot be told: {foreign.line(why)}"
-    kept = sum(point.judgement.low is True for point in points)
+    told = [point.judgement.low for point in points if point.judgement.low is not None]
+    kept, untold = sum(told), len(points) - len(told)
+    of = words.plural(len(told), "measurement") + (f", and {untold} cannot be judged" if untold else "")
     if found.keeps_enough:
-        return f"It keeps {asked}, in {kept} of {words.plural(len(points), 'measurement')}"
+        return f"It keeps {asked}, in {kept} of {of}"
     if kept_by_rate(found.curve)[rate]:
         below = _missed(found.curve, ": ")
-        return f"It does not keep {asked}: it did in {kept} of {len(points)} measurements, and missed it below{below}"
+        return f"It does not keep {asked}: it did in {kept} of {of}, and missed it below{below}"
     why = next(point.judgement.why for point in points if point.judgement.low is False)
-    return f"It does not keep {asked}, in {len(points) - kept} of {words.plural(len(points), 'measurement')}: {foreign.line(why)}"
+    return f"It does not keep {asked}, in {len(told) - kept} of {of}: {foreign.line(why)}"
 
 
 def _nothing_kept(found: Visit) -> str:
