@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 
+from fairground.host.child import BUILD_NICENESS
+from fairground.host.keeper import stand_back
 from fairground.model import Stack
 
 One = TypeVar("One")
@@ -24,6 +28,13 @@ BY_THEIR_IDS = frozenset(
     ]
 )
 """Tests that no file keeps together: those whose ids begin alike, up to a colon, are one worker's, such as the stacks of a server."""
+
+PATIENT = ("tests/cli/", "tests/contract/", "tests/report/", "tests/test_")
+"""Tests whose names begin like that may wait for a processor, though some of them start something: no server is loaded in them for
+a verdict."""
+
+NICED = "gw2"
+"""The third of three workers stands back behind the others, and takes only tests that may wait."""
 
 TOGETHER = ("tests/fleet/", "tests/cli/", "tests/test_")
 """Tests whose names begin like that are one worker's: those of the first borrow this machine as a host, which lends itself to one lab
@@ -42,6 +53,13 @@ def unit(nodeid: str) -> str:
     return f"{file}::{name}[{id.partition(':')[0]}" if name in BY_THEIR_IDS else file
 
 
+@cache
+def is_patient(unit: str) -> bool:
+    """True if the tests of a unit may wait for a processor: no server is under load in them."""
+    file = TESTS.parent / unit.partition("::")[0]
+    return unit.startswith(PATIENT) or (file.is_file() and "mark.live" not in file.read_text())
+
+
 def builds_slowly(item: pytest.Item) -> bool:
     """Whether a test has a stack whose server takes minutes to build."""
     callspec = getattr(item, "callspec", None)
@@ -58,12 +76,14 @@ def spread(few: Sequence[One], many: Sequence[One]) -> list[One]:
 
 
 def ordered(items: Iterable[pytest.Item]) -> list[pytest.Item]:
-    """Units of tests for workers to take: those that start servers first, with slow builds neither side by side nor at the end."""
-    slow, live, rest = list[list[pytest.Item]](), list[list[pytest.Item]](), list[list[pytest.Item]]()
+    """Units of tests for workers to take: slow builds neither side by side nor at the end, what may wait last, and the fastest of it."""
+    slow, live, patient, rest = (list[list[pytest.Item]]() for _ in range(4))
     for one in units(items):
-        kind = slow if any(map(builds_slowly, one)) else live if any(map(starts_something, one)) else rest
+        starts = any(map(starts_something, one))
+        waits = is_patient(unit(one[0].nodeid))
+        kind = slow if any(map(builds_slowly, one)) else live if not waits else patient if starts else rest
         kind.append(one)
-    return [item for one in [*spread(slow, live), *rest] for item in one]
+    return [item for one in [*spread(slow, live), *patient, *rest] for item in one]
 
 
 def units(items: Iterable[pytest.Item]) -> Iterable[list[pytest.Item]]:
@@ -96,6 +116,12 @@ class Workers:
     Without workers the order is pytest's own.
     """
 
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Let the third worker, and all that it starts, stand back behind the others."""
+        if getattr(config, "workerinput", {}).get("workerid") == NICED:
+            os.setsid()
+            stand_back(BUILD_NICENESS)
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self, session: pytest.Session) -> None:
         """Let each worker read another part of the tests first: what one of them has compiled the others need not compile."""
@@ -118,13 +144,7 @@ class Workers:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
-        from xdist.scheduler import LoadScopeScheduling
-
-        class Units(LoadScopeScheduling):
-            """Shares out units in the order of the tests, in place of scopes by their size."""
-
-            def _split_scope(self, nodeid: str) -> str:
-                return unit(nodeid)
+        from units import Units
 
         config.option.loadscopereorder = False
         return Units(config, log)

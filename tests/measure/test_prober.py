@@ -28,6 +28,12 @@ from fairground.postgres import Database
 PROBED = [one for one in workload_files.load_workloads(SEEDS) if one.audit.writes]
 
 
+@pytest.fixture(autouse=True)
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test's prober asks without long pauses."""
+    monkeypatch.setattr(prober, "EVERY_S", 0.01)
+
+
 class Zero(random.Random):
     """Chance that gives 0 wherever it may, and else what it gives another time."""
 
