@@ -96,7 +96,7 @@ def measure(options: argparse.Namespace, name: str) -> Iterator[dict[str, object
     with ExitStack() as held:
         keeper = held.enter_context(Keeper(os.environ))
         for stack in stacks:
-            build.build(keeper, stack.server, places.cache)
+            build.build(keeper, [stack], places.cache)
         database = held.enter_context(databases.open_database(keeper, places.cache, None, settings.run))
         hold_awake(held, keeper, places.environ, places.engine, frame.tell)
         bench = Bench(keeper, database, places.engine, places.cases(), machine.cores())

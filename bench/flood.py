@@ -99,7 +99,7 @@ def stack_up(options: argparse.Namespace, workloads: Sequence[str]) -> Iterator[
     load = replace(Load(), connections=32, warmup_min_s=0.5, warmup_max_s=0.5, window_s=options.window)
     with ExitStack() as held:
         keeper = held.enter_context(Keeper(os.environ))
-        build.build(keeper, stack.server, places.cache)
+        build.build(keeper, [stack], places.cache)
         database = held.enter_context(databases.open_database(keeper, places.cache, None, settings.run))
         hold_awake(held, keeper, places.environ, places.engine, frame.tell)
         bench = Bench(keeper, database, places.engine, places.cases(), machine.cores())

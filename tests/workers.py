@@ -40,6 +40,9 @@ TOGETHER = ("tests/fleet/", "tests/cli/", "tests/test_")
 """Tests whose names begin like that are one worker's: those of the first borrow this machine as a host, which lends itself to one lab
 at a time. The second share a command line that has everything loaded, the third all sources, parsed."""
 
+LONGEST = "tests/live/test_zoo.py"
+"""A unit of six minutes. It begins in the middle: not beside slow builds, which are in the first half, and not as the last."""
+
 SLOW_COMPILERS = frozenset(["cargo", "mvn"])
 """What takes minutes to build a server for the first time, with all processors that there are."""
 
@@ -68,22 +71,25 @@ def builds_slowly(item: pytest.Item) -> bool:
 
 
 def spread(few: Sequence[One], many: Sequence[One]) -> list[One]:
-    """`few` in the first half of `many`, as far from each other as can be: the first of them at the very beginning."""
-    mixed, half = list(many), len(many) / 2
+    """`few` among `many`, as far from each other as can be: the first of them at the very beginning, and none at the end."""
+    mixed = list(many)
     for place in reversed(range(len(few))):
-        mixed.insert(int(half * place / len(few)), few[place])
+        mixed.insert(int(len(many) * place / len(few)), few[place])
     return mixed
 
 
 def ordered(items: Iterable[pytest.Item]) -> list[pytest.Item]:
     """Units of tests for workers to take: slow builds neither side by side nor at the end, what may wait last, and the fastest of it."""
-    slow, live, patient, rest = (list[list[pytest.Item]]() for _ in range(4))
+    slow, live, longest, patient, rest = (list[list[pytest.Item]]() for _ in range(5))
     for one in units(items):
-        starts = any(map(starts_something, one))
-        waits = is_patient(unit(one[0].nodeid))
-        kind = slow if any(map(builds_slowly, one)) else live if not waits else patient if starts else rest
+        name = unit(one[0].nodeid)
+        if is_patient(name):
+            kind = patient if any(map(starts_something, one)) else rest
+        else:
+            kind = longest if name == LONGEST else slow if any(map(builds_slowly, one)) else live
         kind.append(one)
-    return [item for one in [*spread(slow, live), *patient, *rest] for item in one]
+    first, then = live[: len(live) // 2], live[len(live) // 2 :]
+    return [item for one in [*spread(slow, first), *longest, *then, *patient, *rest] for item in one]
 
 
 def units(items: Iterable[pytest.Item]) -> Iterable[list[pytest.Item]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +12,7 @@ import pytest
 from fairground.host import awake, build
 from fairground.host.build import BuiltServer, Unavailable
 from fairground.lab import preparation, setup
-from fairground.model import Server
+from fairground.model import Stack
 from fairground.model.contract import ContractData
 from fairground.postgres import databases
 
@@ -48,11 +48,12 @@ def start_nothing(monkeypatch: pytest.MonkeyPatch, absent: Collection[str] = (),
         yield SimpleNamespace(awake=False, groups=groups, environ={}, guard=lambda _: None)
         log.append("keeper ends")
 
-    def made(_: object, server: Server, *__: object) -> BuiltServer | Unavailable:
+    def made(_: object, stacks: Sequence[Stack], *__: object) -> BuiltServer | Unavailable:
+        server = stacks[0].server
         log.append(f"build {server.id}")
         if server.id in absent:
             return Unavailable(server, "no such program", "install it")
-        return BuiltServer(server, "a hash", "a receipt", 0.0)
+        return BuiltServer(server, "a hash", {stack.version: "a receipt" for stack in stacks}, 0.0)
 
     @contextmanager
     def database(*given: Any) -> Iterator[FakeServer]:
@@ -69,7 +70,7 @@ def start_nothing(monkeypatch: pytest.MonkeyPatch, absent: Collection[str] = (),
 
     monkeypatch.setattr(preparation, "Keeper", keeper)
     monkeypatch.setattr(build, "build", made)
-    monkeypatch.setattr(build, "is_built", lambda *_: False)
+    monkeypatch.setattr(build, "find_built", lambda *_: {})
     monkeypatch.setattr(databases, "open_database", database)
     monkeypatch.setattr(awake, "wants_awake", lambda _: True)
     monkeypatch.setattr(awake, "keep_awake", spinning)

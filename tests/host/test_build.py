@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,12 @@ def builds(folder: Path) -> int:
     """How often the build was run."""
     log = folder / "count.log"
     return len(log.read_text().splitlines()) if log.exists() else 0
+
+
+def receipt(made: BuiltServer) -> str:
+    """The one receipt of a server that was built."""
+    (text,) = made.receipts.values()
+    return text
 
 
 # ---------------------------------------------------------------- content
@@ -109,19 +116,19 @@ def test_copy_sources(folder: Path, tmp_path: Path) -> None:
 def test_a_build_is_run_once(keeper: Keeper, folder: Path, tmp_path: Path) -> None:
     """The second time nothing is built; after a change of the sources it is built again."""
     one, cache, said = server(folder), tmp_path / "cache", list[str]()
-    assert not build.is_built(one, cache)
-    first = build.build(keeper, one, cache, said.append)
-    assert isinstance(first, BuiltServer) and first.seconds > 0 and first.receipt == "made"
+    assert not build.find_built(one, cache)
+    first = build.build(keeper, one.stacks, cache, said.append)
+    assert isinstance(first, BuiltServer) and first.seconds > 0 and first.receipts == {("cat", "out"): "made"}
     assert said == ["sh -c echo once >> count.log; echo made > out"]
-    assert build.is_built(one, cache)
+    assert build.find_built(one, cache)
 
-    second = build.build(keeper, one, cache, said.append)
-    assert second == BuiltServer(one, first.content_hash, "made", 0.0)
+    second = build.build(keeper, one.stacks, cache, said.append)
+    assert second == BuiltServer(one, first.content_hash, first.receipts, 0.0)
     assert (builds(folder), len(said)) == (1, 1)
 
     (folder / "main.c").write_text("changed")
-    assert not build.is_built(one, cache)
-    third = build.build(keeper, one, cache)
+    assert not build.find_built(one, cache)
+    third = build.build(keeper, one.stacks, cache)
     assert isinstance(third, BuiltServer) and third.content_hash != first.content_hash
     assert builds(folder) == 2
 
@@ -130,26 +137,42 @@ def test_a_build_is_run_once(keeper: Keeper, folder: Path, tmp_path: Path) -> No
 def test_a_lost_build_is_built_again(keeper: Keeper, folder: Path, tmp_path: Path) -> None:
     """When what was built is gone although the sources are the same, the receipt tells, and it is built again."""
     one = server(folder)
-    build.build(keeper, one, tmp_path / "cache")
+    build.build(keeper, one.stacks, tmp_path / "cache")
     (folder / "out").unlink()
-    assert isinstance(build.build(keeper, one, tmp_path / "cache"), BuiltServer)
+    assert isinstance(build.build(keeper, one.stacks, tmp_path / "cache"), BuiltServer)
     assert builds(folder) == 2
+
+
+@pytest.mark.live
+def test_only_what_a_stack_needs_is_built(keeper: Keeper, folder: Path, tmp_path: Path) -> None:
+    """A variant may have a build and a receipt of its own; what another variant's build has made is not made again."""
+    own = Variant("own", "", build=(("sh", "-c", "echo once >> own.log; echo own > built/own"),), version=("cat", "built/own"))
+    plain, other = replace(server(folder), variants={"plain": Variant("plain", ""), "own": own}).stacks
+    alone = build.build(keeper, [other], tmp_path / "cache")
+    assert isinstance(alone, BuiltServer) and alone.receipts == {("cat", "built/own"): "own"} and builds(folder) == 0
+    assert list(build.find_built(plain.server, tmp_path / "cache")) == list(other.build)
+    both = build.build(keeper, [plain, other], tmp_path / "cache")
+    assert isinstance(both, BuiltServer) and both.receipts == {("cat", "out"): "made", ("cat", "built/own"): "own"}
+    assert (builds(folder), (folder / "own.log").read_text()) == (1, "once\n")
+    assert set(build.find_built(plain.server, tmp_path / "cache")) == {*plain.build, *other.build}
+    (folder / "built" / "own").unlink()
+    assert isinstance(build.build(keeper, [other], tmp_path / "cache"), BuiltServer) and builds(folder) == 1
 
 
 @pytest.mark.live
 def test_two_folders_with_the_same_content_are_two_builds(keeper: Keeper, folder: Path, tmp_path: Path) -> None:
     """A copy of a server in another folder is not taken for built."""
-    build.build(keeper, server(folder), tmp_path / "cache")
+    build.build(keeper, server(folder).stacks, tmp_path / "cache")
     copy = tmp_path / "copy"
     build.copy_sources(folder, copy)
-    assert not build.is_built(server(copy), tmp_path / "cache")
+    assert not build.find_built(server(copy), tmp_path / "cache")
 
 
 def unavailable(keeper: Keeper, one: Server, cache: Path) -> tuple[str, str | None]:
     """Why a server cannot be had, and what would mend it."""
-    made = build.build(keeper, one, cache)
+    made = build.build(keeper, one.stacks, cache)
     assert isinstance(made, Unavailable) and made.server is one
-    assert not build.is_built(one, cache)
+    assert not build.find_built(one, cache)
     return made.reason, made.hint
 
 
@@ -227,16 +250,16 @@ def test_a_receipt_that_fails(keeper: Keeper, folder: Path, tmp_path: Path, vers
 @pytest.mark.live
 def test_a_receipt_is_one_line(keeper: Keeper, folder: Path, tmp_path: Path) -> None:
     """What a receipt prints over several lines is kept as one."""
-    made = build.build(keeper, server(folder, version=("printf", "one 1.2\\n  two 3.4\\n")), tmp_path)
-    assert isinstance(made, BuiltServer) and made.receipt == "one 1.2 two 3.4"
+    made = build.build(keeper, server(folder, version=("printf", "one 1.2\\n  two 3.4\\n")).stacks, tmp_path)
+    assert isinstance(made, BuiltServer) and receipt(made) == "one 1.2 two 3.4"
 
 
 @pytest.mark.live
 def test_builds_see_the_machines_settings(folder: Path, tmp_path: Path) -> None:
     """A build has the environment that the lab was started in, which may name caches and proxies, and is told of no colour."""
     with Keeper({**os.environ, "HTTPS_PROXY": "proxy"}) as kept:
-        made = build.build(kept, server(folder, version=("sh", "-c", "echo $HTTPS_PROXY $CI $NO_COLOR")), tmp_path)
-    assert isinstance(made, BuiltServer) and made.receipt == "proxy 1 1"
+        made = build.build(kept, server(folder, version=("sh", "-c", "echo $HTTPS_PROXY $CI $NO_COLOR")).stacks, tmp_path)
+    assert isinstance(made, BuiltServer) and receipt(made) == "proxy 1 1"
 
 
 @pytest.mark.live
@@ -248,7 +271,7 @@ def test_the_log_of_a_build_is_its_owners_and_holds_no_secret(
     known.remember("t0ken-of-mine")
     monkeypatch.setattr(build, "KNOWN", known)
     with Keeper({**os.environ, "API_TOKEN": "t0ken-of-mine"}) as kept:
-        build.build(kept, server(folder, build=(("sh", "-c", "echo made > out; echo proxy $API_TOKEN"),)), tmp_path)
+        build.build(kept, server(folder, build=(("sh", "-c", "echo made > out; echo proxy $API_TOKEN"),)).stacks, tmp_path)
     (log,) = (tmp_path / "builds").glob("*.log")
     assert log.read_text() == "proxy (hidden)\n" and stat.S_IMODE(log.stat().st_mode) == 0o600
 
@@ -260,17 +283,17 @@ def test_servers_share_what_cargo_compiles(folder: Path, tmp_path: Path, own: st
     plain = {name: value for name, value in os.environ.items() if name != "CARGO_BUILD_BUILD_DIR"}
     with Keeper(plain | ({} if own is None else {"CARGO_BUILD_BUILD_DIR": own})) as kept:
         told = (("sh", "-c", 'printf %s "$CARGO_BUILD_BUILD_DIR" > out'),)
-        made = build.build(kept, server(folder, build=told), tmp_path / "cache")
-    assert isinstance(made, BuiltServer) and made.receipt == (own or str(tmp_path / "cache" / "builds" / "cargo"))
+        made = build.build(kept, server(folder, build=told).stacks, tmp_path / "cache")
+    assert isinstance(made, BuiltServer) and receipt(made) == (own or str(tmp_path / "cache" / "builds" / "cargo"))
 
 
 def test_a_build_stands_back(keeper: Keeper, folder: Path, tmp_path: Path) -> None:
     """It is nice, and so is its session where the kernel shares processors out between sessions; a server is neither."""
     told = (("sh", "-c", "{ nice; cat /proc/self/autogroup 2>/dev/null; } > out"),)
-    made = build.build(keeper, server(folder, build=told), tmp_path / "cache")
+    made = build.build(keeper, server(folder, build=told).stacks, tmp_path / "cache")
     assert isinstance(made, BuiltServer)
-    niceness, *session = made.receipt.split()
-    assert int(niceness) == os.getpriority(os.PRIO_PROCESS, 0) + BUILD_NICENESS
+    niceness, *session = receipt(made).split()
+    assert int(niceness) == min(19, os.getpriority(os.PRIO_PROCESS, 0) + BUILD_NICENESS)
     assert not session or session[-1] == str(BUILD_NICENESS)
     with open(tmp_path / "said", "w+") as said:
         keeper.spawn(["nice"], role="server", env=ENVIRONMENT, streams=Streams.into(said.fileno())).wait(10)
@@ -289,7 +312,9 @@ def test_checkouts_of_one_package_have_binaries_of_their_own(keeper: Keeper, tmp
         os.utime(folder / "src" / "main.rs", (1_700_000_000, 1_700_000_000))
     for name in ("old", "new"):
         words = (("cargo", "build", "--quiet", "--offline"),)
-        made = build.build(keeper, server(tmp_path / name, build=words, version=("target/debug/same",)), tmp_path / "cache")
+        made = build.build(
+            keeper, server(tmp_path / name, build=words, version=("target/debug/same",)).stacks, tmp_path / "cache"
+        )
         assert isinstance(made, BuiltServer), made
-        said.append(made.receipt)
+        said.append(receipt(made))
     assert said == ["old", "new"]

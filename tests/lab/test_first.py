@@ -30,7 +30,7 @@ def test_what_cannot_be_had_is_never_looked_at(tmp_path: Path, monkeypatch: pyte
         return {one.id: Unavailable(one, "no such program", None) for one in asked if one.id == servers[0].id}
 
     monkeypatch.setattr(needs, "unavailable", unavailable)
-    monkeypatch.setattr(build_time, "left_s", lambda server, _: seconds[server.id])
+    monkeypatch.setattr(build_time, "left_s", lambda stacks, _: seconds[stacks[0].server.id])
     found = first.look(suite, inputs)
     assert found is not None and found[1] == 200.0
     assert [name.partition(":")[0] for name in found[0].groups[0].stacks] == [servers[1].id, servers[2].id]

@@ -50,7 +50,7 @@ def cases_of(stack: Stack, whole: bool) -> tuple[str, ...]:
 
 def checked(stack: Stack, bench: Bench, builds: Path, folder: Path, only: tuple[str, ...] | None) -> list[str]:
     """What is wrong with a stack, by these cases; None: all. It listens where it should, or its README admits that it does not."""
-    made = build.build(bench.keeper, stack.server, builds)
+    made = build.build(bench.keeper, [stack], builds)
     if isinstance(made, build.Unavailable):
         # A need without a hint is a program that no registry has: its server may be missing anywhere.
         assert not (os.environ.get("FAIRGROUND_REQUIRE_ALL") and made.hint), made.reason

@@ -118,7 +118,7 @@ def test_cases_with_the_same_settings_share_a_start(bench: Bench, tmp_path: Path
 def test_animal_that_is_not_here(bench: Bench, expected: Row, tmp_path: Path) -> None:
     """A server that cannot be built here is unavailable with a reason, and that is no error."""
     (stack,) = manifest.find_stack(zoo.SERVERS, expected["stack"])
-    made = build.build(bench.keeper, stack.server, tmp_path)
+    made = build.build(bench.keeper, [stack], tmp_path)
     assert isinstance(made, build.Unavailable)
     assert expected["reason"] in made.reason
 

@@ -21,6 +21,10 @@ const GRACE_S: u64 = 3;
 
 #[actix_web::main]
 async fn main() -> Result<(), Box<dyn Error>> {
+    if env::args().nth(1).as_deref() == Some("--version") {
+        println!("{}", env!("RECEIPT"));
+        return Ok(());
+    }
     let wait = env::var("POOL_WAIT_MS").ok().filter(|text| !text.is_empty());
     let store = Store::connect(Settings {
         driver: env::var("DB_DRIVER")?,

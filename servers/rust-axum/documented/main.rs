@@ -28,6 +28,10 @@ const GRACE: Duration = Duration::from_secs(3);
 
 /// What `#[tokio::main(worker_threads = …)]` writes, for a number that is known at the start alone.
 fn main() -> Result<(), Box<dyn Error>> {
+    if env::args().nth(1).as_deref() == Some("--version") {
+        println!("{}", env!("RECEIPT"));
+        return Ok(());
+    }
     Builder::new_multi_thread().worker_threads(env::var("WORKERS")?.parse()?).enable_all().build()?.block_on(serve())
 }
 

@@ -1,7 +1,8 @@
 """Building servers: what they need, whether they are built, and the receipt that proves it.
 
-A build is cached on the content of the server's folder: the files that its `.gitignore` does not name. The stamp lies in the
-cache, the build itself in the folder, where its own tools expect it. A folder that is only read is copied into the cache first.
+A build is cached on the content of the server's folder: the files that its `.gitignore` does not name. Its stamp says which
+commands were carried out, since variants may have commands of their own. The stamp lies in the cache, the build itself in the
+folder, where its own tools expect it. A folder that is only read is copied into the cache first.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from fairground.model import LabError, MachineError, Server, Stack, StackInfo, f
 from fairground.model.known import KNOWN
 from fairground.model.secret import PRIVATE
 
+Command = tuple[str, ...]
+"""The words of a command."""
 Files = Mapping[str, tuple[bool, bytes]]
 """A server's sources: name in its folder → whether it may be executed, and what is in it."""
 
@@ -58,13 +61,22 @@ INSTALL = {
 
 @dataclass(frozen=True)
 class BuiltServer:
-    """A server that is ready to be started, and what its receipt says of versions."""
+    """A server of which these stacks are ready to be started, and what their receipts say of versions."""
 
     server: Server
     content_hash: str
-    receipt: str
+    receipts: Mapping[Command, str]
+    """A command that prints versions → what it printed."""
     seconds: float
     """The time that building took now; 0 when it was already built."""
+
+
+@dataclass(frozen=True)
+class StampedBuild:
+    """A build that is remembered: the hash of what its folder held, and command → the seconds that it took."""
+
+    content: str
+    seconds: Mapping[Command, float]
 
 
 @dataclass(frozen=True)
@@ -87,58 +99,104 @@ def missing(keeper: Keeper, server: Server) -> Unavailable | None:
     return None
 
 
-def lacks_program(server: Server, command: tuple[str, ...]) -> Unavailable:
+def lacks_program(server: Server, command: Command) -> Unavailable:
     """Say that the server needs a command whose program is not on PATH."""
     return Unavailable(server, f"needs `{command[0]}` on PATH", INSTALL.get(command[0]))
 
 
-def fails(server: Server, command: tuple[str, ...], output: str) -> Unavailable:
+def fails(server: Server, command: Command, output: str) -> Unavailable:
     """Say that the server needs a command that failed with this output."""
     return Unavailable(server, f"`{' '.join(command)}` failed: {_last_line(output)}", INSTALL.get(command[0]))
 
 
-def is_built(server: Server, cache: Path) -> bool:
-    """True if the last build was made from what the folder holds now."""
+def find_built(server: Server, cache: Path) -> dict[Command, float]:
+    """The commands that were carried out on what the server's folder holds now → the seconds that each took."""
+    stamped = read_stamp(_stamp(server, cache))
+    return dict(stamped.seconds) if stamped is not None and stamped.content == content_hash(server.folder) else {}
+
+
+def read_stamp(stamp: Path) -> StampedBuild | None:
+    """Read what a stamp says of a build; None where there is none, or a full disk cut it off."""
     try:
-        stamped = json.loads(_stamp(server, cache).read_bytes())
-    except (OSError, ValueError):  # there is none, or a full disk cut it off
-        return False
-    return isinstance(stamped, dict) and stamped.get("content") == content_hash(server.folder)
+        told = json.loads(stamp.read_bytes())
+        return StampedBuild(str(told["content"]), {tuple(words): float(seconds) for words, seconds in told["built"]})
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
 
 
-def build(keeper: Keeper, server: Server, cache: Path, say: Callable[[str], None] = lambda _: None) -> BuiltServer | Unavailable:
-    """Build a server unless that is done already, and ask for its receipt. `say` is told of each command as it starts.
+def build(
+    keeper: Keeper, stacks: Sequence[Stack], cache: Path, say: Callable[[str], None] = lambda _: None
+) -> BuiltServer | Unavailable:
+    """Build what these stacks of one server lack, and ask for receipts. `say` is told of each command as it starts.
 
     A failed build makes the server unavailable, with the end of what the tools said; it never raises for that.
     """
+    server, began = stacks[0].server, time.monotonic()
     if lacking := missing(keeper, server):
         return lacking
-    digest, stamp, began = content_hash(server.folder), _stamp(server, cache), time.monotonic()
-    log = stamp.with_suffix(".log")
-    with storing(stamp.parent):
-        stamp.parent.mkdir(parents=True, exist_ok=True)
-    if is_built(server, cache) and (receipt := _receipt(keeper, server)):
-        return BuiltServer(server, digest, receipt, 0.0)
+    digest, done, stamp = content_hash(server.folder), find_built(server, cache), _stamp(server, cache)
+    wanted = commands_of(stacks)
+    undone, receipts = tuple(words for words in wanted if words not in done), dict[Command, str]()
+    for commands in dict.fromkeys([undone, wanted]):  # all of them where what was built before is lost
+        if (failed := _carry_out(keeper, server, commands, cache, say, done)) is not None:
+            return failed
+        receipts = {stack.version: _receipt(keeper, stack) for stack in stacks}
+        if all(receipts.values()):
+            break
+    silent = next((words for words, text in receipts.items() if not text), None)
+    if silent is not None:
+        return Unavailable(
+            server, f"it was built, but `{' '.join(silent)}` does not print its versions", f"see {_log(server, cache)}"
+        )
+    if not commands:
+        return BuiltServer(server, digest, receipts, 0.0)
+    with storing(stamp):
+        stamp.write_text(json.dumps({"content": digest, "folder": str(server.folder), "built": list(done.items())}))
+    return BuiltServer(server, digest, receipts, time.monotonic() - began)
+
+
+def group_stacks(stacks: Iterable[Stack]) -> dict[Path, list[Stack]]:
+    """Folder of a server → its stacks."""
+    found = dict[Path, list[Stack]]()
+    for stack in stacks:
+        found.setdefault(stack.server.folder, []).append(stack)
+    return found
+
+
+def commands_of(stacks: Iterable[Stack]) -> tuple[Command, ...]:
+    """The commands that build these stacks of one server, each once."""
+    return tuple(dict.fromkeys(words for stack in stacks for words in stack.build))
+
+
+def _carry_out(
+    keeper: Keeper,
+    server: Server,
+    commands: Sequence[Command],
+    cache: Path,
+    say: Callable[[str], None],
+    done: dict[Command, float],
+) -> Unavailable | None:
+    """Carry out commands of a build, and note in `done` how long each took; the first that fails makes the server unavailable."""
+    if not commands:
+        return None
+    log = _log(server, cache)
     with storing(log):
+        log.parent.mkdir(parents=True, exist_ok=True)
         log.unlink(missing_ok=True)
         log.touch(PRIVATE)  # a build sees the whole environment, and may say it
-    if any(command[0] == "cargo" for command in server.build):
+    if any(words[0] == "cargo" for words in commands):
         _touch(server.folder)
-    for command in server.build:
-        say(" ".join(command))
-        code, output = BuildCommand(keeper, command, server.folder, log, cache).end(BUILD_TIMEOUT_S)
+    for words in commands:
+        say(" ".join(words))
+        began = time.monotonic()
+        code, output = BuildCommand(keeper, words, server.folder, log, cache).end(BUILD_TIMEOUT_S)
         with storing(log):
             log.write_bytes(KNOWN.scrub_bytes(log.read_bytes()))
         if code != 0:
             why = "took too long" if code is None else f"failed: {_telling_line(output)}"
-            return Unavailable(server, f"`{' '.join(command)}` {why}", f"the whole output is in {log}")
-    receipt = _receipt(keeper, server)
-    if not receipt:
-        return Unavailable(server, f"it was built, but `{' '.join(server.version)}` does not print its versions", f"see {log}")
-    seconds = time.monotonic() - began
-    with storing(stamp):
-        stamp.write_text(json.dumps({"content": digest, "receipt": receipt, "folder": str(server.folder), "seconds": seconds}))
-    return BuiltServer(server, digest, receipt, seconds)
+            return Unavailable(server, f"`{' '.join(words)}` {why}", f"the whole output is in {log}")
+        done[words] = time.monotonic() - began
+    return None
 
 
 def _touch(folder: Path) -> None:
@@ -255,9 +313,14 @@ def _stamp(server: Server, cache: Path) -> Path:
     return cache / "builds" / f"{server.id}-{place}.json"
 
 
-def _receipt(keeper: Keeper, server: Server) -> str | None:
-    code, output = BuildCommand(keeper, server.version, server.folder).end(RECEIPT_TIMEOUT_S)
-    return foreign.line(output, foreign.SENTENCE_CHARACTERS) or None if code == 0 else None
+def _log(server: Server, cache: Path) -> Path:
+    return _stamp(server, cache).with_suffix(".log")
+
+
+def _receipt(keeper: Keeper, stack: Stack) -> str:
+    """The versions of what a stack was built from; nothing where its command fails."""
+    code, output = BuildCommand(keeper, stack.version, stack.server.folder).end(RECEIPT_TIMEOUT_S)
+    return foreign.line(output, foreign.SENTENCE_CHARACTERS) if code == 0 else ""
 
 
 class BuildCommand:
@@ -269,7 +332,7 @@ class BuildCommand:
     def __init__(
         self,
         keeper: Keeper,
-        words: tuple[str, ...],
+        words: Command,
         folder: Path,
         log: Path | None = None,
         cache: Path | None = None,
@@ -352,7 +415,7 @@ def stack_infos(stacks: Sequence[Stack], builds: Mapping[Path, BuiltServer | Una
             server.language,
             stack.variant.about or server.about,
             server.homepage,
-            built.receipt if built else None,
+            built.receipts[stack.version] if built else None,
             reason,
             built.content_hash if built else None,
             stack.variant.approach,

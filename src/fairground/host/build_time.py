@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from fairground.host import build
-from fairground.model import Server
+from fairground.host.build import Command
+from fairground.model import Stack
 
 GUESS_S = {"cargo": 120.0, "mvn": 90.0, "cmake": 60.0, "go": 40.0, "bundle": 30.0, "pip": 20.0, "make": 15.0, "npm": 15.0}
 """Seconds of a first build with a tool, its downloads among them, on two processors."""
@@ -15,21 +16,22 @@ OTHER_S = 10.0
 DIGITS = "[0-9a-f]"
 
 
-def left_s(server: Server, cache: Path) -> float:
-    """Seconds that building the server will take; 0 where that is done, or there is nothing to do."""
-    if not server.build or build.is_built(server, cache):
-        return 0.0
-    return _last_s(server, cache) or max(GUESS_S.get(Path(command[0]).name, OTHER_S) for command in server.build)
+def left_s(stacks: Sequence[Stack], cache: Path) -> float:
+    """Seconds that building these stacks of one server will take; 0 where that is done, or there is nothing to do."""
+    server = stacks[0].server
+    done = build.find_built(server, cache)
+    left = [words for words in build.commands_of(stacks) if words not in done]
+    took_s = _last_s(server.id, cache)
+    if all(words in took_s for words in left):
+        return sum(took_s[words] for words in left)
+    return max(GUESS_S.get(Path(words[0]).name, OTHER_S) for words in left)
 
 
-def _last_s(server: Server, cache: Path) -> float | None:
-    """The seconds of the newest build of a server of this id; None where none is remembered."""
-    stamps = (cache / "builds").glob(f"{server.id}-{DIGITS * build.PLACE_CHARACTERS}.json")
-    for stamp in sorted(stamps, key=lambda path: path.stat().st_mtime, reverse=True):
-        try:
-            seconds = json.loads(stamp.read_bytes()).get("seconds")
-        except (OSError, ValueError, AttributeError):  # a full disk cut it off
-            continue
-        if isinstance(seconds, int | float) and seconds > 0:
-            return float(seconds)
-    return None
+def _last_s(id: str, cache: Path) -> dict[Command, float]:
+    """Command → the seconds that it took when a server of this id was built with it last."""
+    stamps = (cache / "builds").glob(f"{id}-{DIGITS * build.PLACE_CHARACTERS}.json")
+    found = dict[Command, float]()
+    for stamp in sorted(stamps, key=lambda path: path.stat().st_mtime):
+        stamped = build.read_stamp(stamp)
+        found |= {} if stamped is None else stamped.seconds
+    return found

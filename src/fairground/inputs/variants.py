@@ -18,13 +18,15 @@ CHOICES = ", ".join(f'`"{approach}"`' for approach in Approach)
 
 @dataclass(frozen=True)
 class VariantTable:
-    """One table below `[variants]`. `serve` and `serves` stand in place of what the server says for all of them."""
+    """One table below `[variants]`. Its commands and `serves` stand in place of what the server says for all of them."""
 
     __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     about: str
     approach: str | None = None
     tuning: tuple[Tuning, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
+    build: tuple[tuple[str, ...], ...] | None = None
+    version: tuple[str, ...] | None = None
     serve: tuple[str, ...] | None = None
     serves: tuple[str, ...] | None = None
 
@@ -53,11 +55,14 @@ def _variant(source: Source, name: str, table: VariantTable, told: Collection[st
     if not NAME.fullmatch(name):
         raise source.error(here, f"`{name}` is not a valid name for a variant in", "use a-z, 0-9 and - only")
     source.require_text((*here, "about"), table.about)
-    if table.serve is not None:
-        require_command(source, (*here, "serve"), table.serve)
+    for key in ("version", "serve"):
+        if (words := getattr(table, key)) is not None:
+            require_command(source, (*here, key), words)
+    for place, words in enumerate(table.build or ()):
+        require_command(source, (*here, "build", place), words)
     _check_environment(source, name, table, told)
     approach = None if of_past and table.approach is None else _approach(source, name, table)
-    return Variant(name, table.about, table.env, approach, table.tuning, table.serve)
+    return Variant(name, table.about, table.env, approach, table.tuning, table.build, table.version, table.serve)
 
 
 def _check_environment(source: Source, name: str, table: VariantTable, told: Collection[str]) -> None:

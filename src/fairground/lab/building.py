@@ -12,28 +12,26 @@ from fairground.host import Keeper, build, build_time
 from fairground.host.build import BuiltServer, Unavailable
 from fairground.lab.events import Absent, Building, Built, Said, Sink
 from fairground.lab.places import Places
-from fairground.model import LabError, Server, Stack, Topology
+from fairground.model import LabError, Stack, Topology
 from fairground.postgres import packages
 from fairground.postgres.databases import version_name
 
 
-def build_servers(keeper: Keeper, servers: Iterable[Server], places: Places, sink: Sink) -> dict[Path, BuiltServer | Unavailable]:
-    """Build what is not built yet, one after the other, the quickest first; folder of a server → what came of it."""
+def build_servers(keeper: Keeper, stacks: Iterable[Stack], places: Places, sink: Sink) -> dict[Path, BuiltServer | Unavailable]:
+    """Build what these stacks lack, one server after the other, the quickest first; folder of a server → what came of it."""
     began, made = time.monotonic(), dict[Path, BuiltServer | Unavailable]()
-    every = {server.folder: server for server in servers}
-    missing = [folder for folder, server in every.items() if not build.is_built(server, places.cache)]
-    left_s = {folder: build_time.left_s(server, places.cache) for folder, server in every.items()}
+    every = build.group_stacks(stacks)
+    left_s = {folder: build_time.left_s(some, places.cache) for folder, some in every.items()}
+    missing = sum(map(bool, left_s.values()))
     for folder in sorted(every, key=lambda folder: left_s[folder]):
-        server = every[folder]
-        place = sum(one in made for one in missing) + (folder in missing)
-        later_s = sum(seconds for one, seconds in left_s.items() if one not in made)
+        server = every[folder][0].server
+        later = [seconds for one, seconds in left_s.items() if one not in made and seconds]
+        place, own_s = missing - len(later) + 1, left_s[folder]
 
-        def tell(
-            command: str, id: str = server.id, place: int = place, times: tuple[float, float] = (left_s[folder], later_s)
-        ) -> None:
-            sink(Building(id, command, max(1, place), max(1, len(missing)), times[0] or None, times[1] or None))
+        def tell(command: str, id: str = server.id, place: int = place, times: tuple[float, float] = (own_s, sum(later))) -> None:
+            sink(Building(id, command, place, max(1, missing), times[0] or None, times[1] or None))
 
-        made[folder] = found = build.build(keeper, server, places.cache, tell)
+        made[folder] = found = build.build(keeper, every[folder], places.cache, tell)
         if isinstance(found, Unavailable):
             sink(Absent(server.id, reason(found)))
     sink(Built(time.monotonic() - began))

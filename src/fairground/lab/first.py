@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairground.host import build_time, needs
+from fairground.host import build, build_time, needs
 from fairground.inputs import manifest
 from fairground.lab.preparation import Inputs
 from fairground.lab.run import dry_run
@@ -14,9 +14,9 @@ def look(suite: Suite, inputs: Inputs) -> tuple[Suite, float] | None:
     """The suite of a first look, and the seconds that the rest takes to be built; None where the whole one begins at once."""
     places, planned = inputs.places, dry_run(suite, inputs)
     stacks = manifest.stacks_of(planned.slots, places.load_servers())
-    servers = {stack.server.id: stack.server for stack in stacks}
-    absent = needs.unavailable(list(servers.values()), places.environ, places.cache)
-    here = {id: build_time.left_s(server, places.cache) for id, server in servers.items() if id not in absent}
+    asked = {some[0].server.id: some for some in build.group_stacks(stacks).values()}
+    absent = needs.unavailable([some[0].server for some in asked.values()], places.environ, places.cache)
+    here = {id: build_time.left_s(some, places.cache) for id, some in asked.items() if id not in absent}
     builds_s = {stack.id: here[stack.server.id] for stack in stacks if stack.server.id in here}
     found = first.look(suite, planned.cells, builds_s)
     if found is None:

@@ -30,9 +30,11 @@ def _stacks(places: Places) -> list[Row]:
     unavailable = needs.unavailable(servers, places.environ, places.cache)
     for server in servers:
         lacking = unavailable.get(server.id)
-        state = "not here" if lacking else "ready" if build.is_built(server, places.cache) else "not built"
+        built = build.find_built(server, places.cache)
         why = f"{lacking.reason}{f' → {lacking.hint}' if lacking.hint else ''}" if lacking else ""
-        rows += [_stack_row(stack, state, why) for stack in server.stacks]
+        for stack in server.stacks:
+            state = "not here" if lacking else "ready" if built.keys() >= set(stack.build) else "not built"
+            rows.append(_stack_row(stack, state, why))
     return rows
 
 

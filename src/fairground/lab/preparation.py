@@ -76,7 +76,7 @@ def prepare(
         keeper = held.enter_context(Keeper(places.environ, front=there.front))
         if inputs.database_url is None:
             lacking |= building.absent_versions(keeper, places, databases.versions_of(cells), sink)
-        builds = building.build_servers(keeper, [stack.server for stack in stacks], places, sink)
+        builds = building.build_servers(keeper, stacks, places, sink)
         lacking |= building.unavailable(stacks, builds)
         left = _left_of(cells, lacking, least)
         if keeper.groups.version is None:

@@ -43,8 +43,10 @@ class Variant:
     env: Mapping[str, str] = field(default_factory=dict)
     approach: Approach | None = None
     tuning: tuple[Tuning, ...] = ()
+    build: tuple[tuple[str, ...], ...] | None = None
+    version: tuple[str, ...] | None = None
     serve: tuple[str, ...] | None = None
-    """Its command, where it is not the server's."""
+    """Its own commands, where they are not the server's: they build it, print its versions, and start it."""
     serves: tuple[str, ...] = ()
     """The ids of the optional workloads of its contract that it serves."""
 
@@ -129,6 +131,16 @@ class Stack:
     def backlog(self) -> int | None:
         """The backlog that its contract asks of it. One that is published listens as its author's does: None."""
         return None if self.variant.approach is Approach.PUBLISHED else self.server.contract.backlog
+
+    @property
+    def build(self) -> tuple[tuple[str, ...], ...]:
+        """The commands that build it, in their order."""
+        return self.server.build if self.variant.build is None else self.variant.build
+
+    @property
+    def version(self) -> tuple[str, ...]:
+        """The command that prints the versions of what was built."""
+        return self.variant.version or self.server.version
 
     @property
     def serve(self) -> tuple[str, ...]:
