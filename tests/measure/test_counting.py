@@ -12,7 +12,7 @@ from builders.fakes import GOOD, LOAD, Server, World
 from fairground.host import counters
 from fairground.measure import counted
 from fairground.measure.arm import ArmWindow, CountedArm
-from fairground.measure.counting import ENOUGH, MOST, PILOT, SLOWER, WorkedOff, one_start, patient, windows_of
+from fairground.measure.counting import ENOUGH, MOST, PILOT, SLOWER, WorkedOff, one_start, patient, size_near, windows_of
 from fairground.model import Severity
 from fairground.model.count import UNCOUNTED, CountedStart, WorkCount
 from fairground.stats import counts
@@ -140,8 +140,8 @@ def window(ok: int, window_s: float, instructions: int = 1000, warm_up: bool = T
 def test_the_pace_says_how_much_work_is_fixed() -> None:
     """About a second and a half of it, as many as hold some collections of garbage if it is slow, and no end of it never."""
     schedule = WorkedOff("a", LOAD, None, 0.005)
-    assert schedule.requests_after([window(5000, 1.0)]) == 7_488
-    assert schedule.requests_after([window(1000, 1.0)]) == ENOUGH
+    assert schedule.requests_after([window(5000, 1.0)]) == 6_400
+    assert schedule.requests_after([window(2000, 1.0)]) == ENOUGH
     assert schedule.requests_after([window(100, 1.0)]) == 400
     assert schedule.requests_after([window(10**7, 1.0)]) == MOST
     assert replace(schedule, requests=77).requests_after([window(5000, 1.0)]) == 77
@@ -156,7 +156,7 @@ def test_a_warm_up_ends_when_counts_settle_or_its_time_is_up() -> None:
     unknown = replace(schedule, requests=None).next(falling, ())
     assert unknown is not None and unknown.requests == 100
     fast = replace(schedule, requests=None).next([window(8_000, 1.0)], ())
-    assert fast is not None and fast.requests == 375  # as a counted one at this pace
+    assert fast is not None and fast.requests == 400  # as a counted one at this pace
     more = schedule.next(falling, ())
     assert more is not None and (more.requests, more.warm_up) == (100, True) and not schedule.has_settled(falling)
     late = schedule.next([*falling, window(1000, 50.0, 10**7)], ())
@@ -179,10 +179,18 @@ def test_windows_that_still_fall_belong_to_the_warm_up() -> None:
     assert schedule.next([late, *fell], ()) is None
 
 
-@pytest.mark.parametrize(("requests", "windows"), [(320, 8), (640, 8), (1250, 12), (3200, 32), (200_000, 32)])
+@pytest.mark.parametrize(("requests", "windows"), [(320, 8), (640, 8), (1250, 12), (3200, 32), (204_800, 32)])
 def test_few_requests_are_asked_in_few_windows(requests: int, windows: int) -> None:
     """At both ends of a window connections idle, which would be much of one of twenty requests."""
     assert windows_of(requests) == windows
+
+
+@pytest.mark.parametrize(
+    ("requests", "size"), [(40, 50), (70, 50), (71, 100), (104, 100), (141, 100), (142, 200), (312, 400), (6_250, 6_400), (0.5, 1)]
+)
+def test_windows_have_few_sizes(requests: float, size: int) -> None:
+    """A hundred requests, doubled or halved: paces that differ a little make the same windows."""
+    assert size_near(requests) == size
 
 
 def test_a_server_that_waits_for_its_core_is_warmed_for_longer() -> None:

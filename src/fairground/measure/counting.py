@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -15,9 +16,9 @@ from fairground.model import Load, Severity
 from fairground.model.count import CountedStart, CountedWindow
 from fairground.stats import counts
 
-COUNTED_S, MOST_S = 1.5, 4.0
+COUNTED_S, MOST_S = 1.5, 2.5
 """The counted windows of an arm's first start take about the first together, and the second where ENOUGH takes longer."""
-ENOUGH, LEAST, MOST = 3_200, 320, 200_000
+ENOUGH, LEAST, MOST = 3_200, 320, 204_800
 """Requests of a start that hold some collections of garbage, the fewest, and the most."""
 LEAST_WINDOWS, MOST_WINDOWS = 8, 32
 """Counted windows of a start: several for each collection of garbage, which the taper over them then leaves whole."""
@@ -76,7 +77,7 @@ class WorkedOff:
             return self.requests or 0
         pace = _pace(warm[-1])
         wanted = max(LEAST, min(MOST, max(COUNTED_S * pace, min(ENOUGH, MOST_S * pace))))
-        return round(wanted / windows_of(wanted)) * windows_of(wanted)
+        return size_near(wanted / windows_of(wanted)) * windows_of(wanted)
 
     def has_settled(self, windows: Sequence[ArmWindow]) -> bool:
         """True if the counts of the warm-up's last windows agree, and the counted ones do not fall."""
@@ -100,6 +101,15 @@ class WorkedOff:
 def windows_of(requests: float) -> int:
     """Return how many windows so many counted requests are asked in."""
     return max(LEAST_WINDOWS, min(MOST_WINDOWS, int(requests / OF_WINDOW)))
+
+
+def size_near(requests: float) -> int:
+    """The size of a window near so many requests: OF_WINDOW, doubled or halved.
+
+    The first start has no number of requests but what its pace allows, and a pace is chance. Its windows are those of the others
+    all the same, so that a runtime which compiles by what it has seen sees the same.
+    """
+    return max(1, round(OF_WINDOW * 2.0 ** round(math.log2(requests / OF_WINDOW))))
 
 
 def _costs(windows: Sequence[ArmWindow]) -> list[float]:
