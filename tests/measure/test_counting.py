@@ -186,7 +186,8 @@ def test_few_requests_are_asked_in_few_windows(requests: int, windows: int) -> N
 
 
 @pytest.mark.parametrize(
-    ("requests", "size"), [(40, 50), (70, 50), (71, 100), (104, 100), (141, 100), (142, 200), (312, 400), (6_250, 6_400), (0.5, 1)]
+    ("requests", "size"),
+    [(40, 50), (70, 50), (71, 100), (104, 100), (141, 100), (142, 200), (312, 400), (6_250, 6_400), (0.5, 1)],
 )
 def test_windows_have_few_sizes(requests: float, size: int) -> None:
     """A hundred requests, doubled or halved: paces that differ a little make the same windows."""

@@ -67,6 +67,32 @@ def test_collections_of_garbage_ask_for_no_more_starts() -> None:
     assert order(ASKED, made) == []
 
 
+def test_a_large_change_need_not_be_known_to_half_a_per_cent() -> None:
+    """Of one that is beyond chance a quarter is enough. Of one that is not, the floor is asked for, however large it is."""
+    sure = [
+        *(start("a", one, 100_000 + 300 * one) for one in (-1, 0, 1)),
+        *(start("b", one, 104_000 + 300 * one) for one in (-1, 0, 1)),
+    ]
+    assert order(ASKED, sure) == []
+    few = [one for one in sure if one.number >= 0]
+    assert order(ASKED, few)[:2] == ["a3", "b3"]
+
+
+def test_what_is_open_of_the_whole_may_be_explained() -> None:
+    """By a called change between collections that lies in its interval; where the whole says something else, starts go on."""
+
+    def collected(arm: str, number: int, plain: int, dear: int) -> CountedStart:
+        """A start of ten windows, of which one holds a collection."""
+        windows = tuple(CountedWindow(1, WorkCount(dear if place == 5 else plain)) for place in range(10))
+        return replace(start(arm, number), windows=windows)
+
+    quiet = [collected("a", 1, 100_000, 140_000), collected("a", 2, 100_010, 141_000)]
+    same = [collected("b", 1, 103_000, 143_000), collected("b", 2, 103_010, 145_000)]
+    more = [collected("b", 1, 103_000, 195_000), collected("b", 2, 103_010, 205_000)]
+    assert order(ASKED, [*quiet, *same]) == []
+    assert order(ASKED, [*quiet, *more])[:2] == ["a3", "b3"]
+
+
 def test_an_arm_without_a_number_is_given_up() -> None:
     """A rejected one at once, and one that was void twice in a row. Nothing is left to compare; a run goes on with the others."""
     reject, void = Finding("errors", Severity.REJECT, "wrong"), Finding(UNCOUNTED, Severity.VOID, "it left")

@@ -1,6 +1,6 @@
 """Tell whether another start of a counted measurement is worth its time, and whose. Pure.
 
-As everywhere it never matters whether a difference has become significant: a width that was fixed beforehand ends it.
+A width that was fixed beforehand ends it. Of a difference that is beyond chance at 99.9 % a quarter of itself is narrow enough.
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ from dataclasses import dataclass
 
 from fairground.model.count import CountArm, CountAsked, CountedStart
 from fairground.stats import counts
+from fairground.stats.counts import CountChange
 
 MOST_STARTS = 30
 """Of an arm on a workload; a spread that needs more is no matter of starts."""
+OF_CHANGE = 0.25
+"""The interval of a called change may be so wide, on either side, as a share of the change."""
 VOIDS = 2
 """An arm that has no number in so many starts one after the other is given up."""
 
@@ -83,21 +86,28 @@ def _sound(made: Sequence[CountedStart], due: Due) -> list[float]:
 
 
 def _is_narrow(made: Sequence[CountedStart], asked: CountAsked, due: Due) -> bool:
-    """True if the interval that a start would narrow is narrow enough: that of the change, or the arm's own.
-
-    It is the one between collections: how many of these fall into a start is chance, which only many starts would narrow. A
-    change that chance may have made is open, whichever of the two it is of.
-    """
+    """True if the interval that a start would narrow is narrow enough: that of the change, or the arm's own."""
     if asked.compared:
         sides = [starts_of(made, due.workload, arm) for arm in asked.arms]
         whole, between = (
             counts.change(a, b, asked.floor) for a, b in ([values(one) for one in sides], counts.at_equal_reads(*sides))
         )
-        half = None if whole.is_open or between.is_open else between.half_width
-    else:
-        level = counts.level(_sound(made, due))
-        half = None if level is None else (level.high - level.low) / 2 / level.middle
-    return half is not None and half <= asked.floor
+        return _is_known(between, whole, asked.floor)
+    level = counts.level(_sound(made, due))
+    return level is not None and (level.high - level.low) / 2 / level.middle <= asked.floor
+
+
+def _is_known(between: CountChange, whole: CountChange, floor: float) -> bool:
+    """True if the change between collections is known well enough, and that of the whole leaves nothing open beside it.
+
+    How many collections fall into a start is chance, which only many starts would narrow. A change that chance may have made is
+    open, whichever of the two it is of; but one of the whole that may be the called one between collections is explained by it.
+    """
+    if between.ratio is None or whole.ratio is None or between.half_width is None or between.is_open:
+        return False
+    if whole.is_open and not (between.called and whole.ratio.low <= between.ratio.middle <= whole.ratio.high):
+        return False
+    return between.half_width <= max(floor, OF_CHANGE * abs(between.ratio.middle - 1))
 
 
 def _is_spent(made: Sequence[CountedStart], asked: CountAsked) -> bool:
