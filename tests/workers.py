@@ -1,4 +1,4 @@
-"""The units in which tests are shared out where several are at work at once (`-n 2`), and their order."""
+"""The units in which tests are shared out where several are at work at once (`-n 3`), and their order."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BY_THEIR_IDS = frozenset(
 )
 """Tests that no file keeps together: those whose ids begin alike, up to a colon, are one worker's, such as the stacks of a server."""
 
-PATIENT = ("tests/cli/", "tests/contract/", "tests/report/", "tests/test_")
+PATIENT = ("tests/cli/", "tests/report/", "tests/test_")
 """Tests whose names begin like that may wait for a processor, though some of them start something: no server is loaded in them for
 a verdict."""
 
@@ -67,7 +67,7 @@ def builds_slowly(item: pytest.Item) -> bool:
     """Whether a test has a stack whose server takes minutes to build."""
     callspec = getattr(item, "callspec", None)
     stack = callspec and callspec.params.get("stack")
-    return isinstance(stack, Stack) and any(command[0] in SLOW_COMPILERS for command in stack.server.build)
+    return isinstance(stack, Stack) and any(command[0] in SLOW_COMPILERS for command in stack.build)
 
 
 def spread(few: Sequence[One], many: Sequence[One]) -> list[One]:

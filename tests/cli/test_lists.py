@@ -72,8 +72,8 @@ def test_list_of_stacks(lab: Run) -> None:
     """Stacks are listed with what keeps one from being runnable here; the talk about them is no data."""
     rows = document(lab("list", "--servers", "servers", "--json"))["stacks"]
     assert [(row["id"], row["state"], row["why"]) for row in rows] == [
-        ("alder-one:plain", "not built", ""),
-        ("alder-one:fancy", "not built", ""),
+        ("alder-one:plain", "ready", ""),
+        ("alder-one:fancy", "ready", ""),
         ("birch-two:plain", "not here", "needs `no-such-compiler` on PATH"),
         ("birch-two:fancy", "not here", "needs `no-such-compiler` on PATH"),
     ]

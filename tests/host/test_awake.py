@@ -60,14 +60,13 @@ def test_it_stands_back(keeper: Keeper) -> None:
             (pid,) = spinners(keeper)
             meters = [RoleMeter(child) for child in busy]
             assert eventually(lambda: all(meter.cpu_ns() > 0.05e9 for meter in meters), 60)
-            before = sum(meter.cpu_ns() for meter in meters), run_ns(pid)
-            assert eventually(lambda: sum(meter.cpu_ns() for meter in meters) > before[0] + 0.5e9, 60)
-            after = sum(meter.cpu_ns() for meter in meters), run_ns(pid)
+            worked, spun, began = sum(meter.cpu_ns() for meter in meters), run_ns(pid), time.monotonic_ns()
+            assert eventually(lambda: sum(meter.cpu_ns() for meter in meters) > worked + 0.5e9, 60)
+            passed, spun = time.monotonic_ns() - began, run_ns(pid) - spun
     finally:
         for child in busy:
             child.stop()
-    worked, spun = after[0] - before[0], after[1] - before[1]
-    assert spun < 0.1 * worked
+    assert spun < 0.1 * passed * len(busy)  # of the time of all processors: others may want them, too
 
 
 def run_ns(pid: int) -> int:
