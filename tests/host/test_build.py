@@ -160,6 +160,16 @@ def test_only_what_a_stack_needs_is_built(keeper: Keeper, folder: Path, tmp_path
 
 
 @pytest.mark.live
+def test_stacks_with_one_receipt_are_asked_once(keeper: Keeper, folder: Path, tmp_path: Path) -> None:
+    """A server's versions are those of all its variants, unless one has a command of its own."""
+    both = {name: Variant(name, "") for name in ("plain", "other")}
+    asked = server(folder, version=("sh", "-c", "echo asked >> asked.log; cat out"))
+    made = build.build(keeper, replace(asked, variants=both).stacks, tmp_path / "cache")
+    assert isinstance(made, BuiltServer) and list(made.receipts.values()) == ["made"]
+    assert (folder / "asked.log").read_text() == "asked\n"
+
+
+@pytest.mark.live
 def test_two_folders_with_the_same_content_are_two_builds(keeper: Keeper, folder: Path, tmp_path: Path) -> None:
     """A copy of a server in another folder is not taken for built."""
     build.build(keeper, server(folder).stacks, tmp_path / "cache")

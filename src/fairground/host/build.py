@@ -140,7 +140,7 @@ def build(
     for commands in dict.fromkeys([undone, wanted]):  # all of them where what was built before is lost
         if (failed := _carry_out(keeper, server, commands, cache, say, done)) is not None:
             return failed
-        receipts = {stack.version: _receipt(keeper, stack) for stack in stacks}
+        receipts = {words: _receipt(keeper, server, words) for words in dict.fromkeys(stack.version for stack in stacks)}
         if all(receipts.values()):
             break
     silent = next((words for words, text in receipts.items() if not text), None)
@@ -317,9 +317,9 @@ def _log(server: Server, cache: Path) -> Path:
     return _stamp(server, cache).with_suffix(".log")
 
 
-def _receipt(keeper: Keeper, stack: Stack) -> str:
-    """The versions of what a stack was built from; nothing where its command fails."""
-    code, output = BuildCommand(keeper, stack.version, stack.server.folder).end(RECEIPT_TIMEOUT_S)
+def _receipt(keeper: Keeper, server: Server, words: Command) -> str:
+    """The versions that a command prints of what was built; nothing where it fails."""
+    code, output = BuildCommand(keeper, words, server.folder).end(RECEIPT_TIMEOUT_S)
     return foreign.line(output, foreign.SENTENCE_CHARACTERS) if code == 0 else ""
 
 
