@@ -3,32 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from builders.plans import server
 from fairground.host import build
 from fairground.lab import lists
 from fairground.lab.places import Places
+from fairground.model import Approach, Variant
 
-MANIFEST = """
-title    = "One"
-language = "C"
-homepage = "https://example.com"
-about    = "For tests of lists."
-build    = [["make"]]
-version  = ["true"]
-serve    = ["true"]
-[variants.plain]
-about    = "as it comes"
-approach = "documented"
-[variants.own]
-about    = "with a build of its own"
-approach = "documented"
-build    = [["make", "own"]]
-[variants.whole]
-about    = "with nothing to build"
-approach = "documented"
-build    = []
-"""
+PLAIN = Variant("plain", "as it comes", approach=Approach.DOCUMENTED)
 
 
 def states(places: Places) -> dict[str, str]:
@@ -36,16 +22,17 @@ def states(places: Places) -> dict[str, str]:
     return {row["id"]: row["state"] for row in lists.rows("stacks", places)}
 
 
-def test_each_stack_says_whether_it_is_built(tmp_path: Path) -> None:
+def test_each_stack_says_whether_it_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stack is ready once its own commands were carried out on what the folder holds now, whoever asked for them."""
-    (tmp_path / "servers" / "one").mkdir(parents=True)
-    (tmp_path / "servers" / "one" / "server.toml").write_text(MANIFEST)
-    places = Places(servers=tmp_path / "servers", cache=tmp_path / "cache")
+    own, whole = replace(PLAIN, name="own", build=(("make", "own"),)), replace(PLAIN, name="whole", build=())
+    one = replace(server("one"), folder=tmp_path, build=(("make",),), variants={v.name: v for v in (PLAIN, own, whole)})
+    monkeypatch.setattr(Places, "load_servers", lambda _: (one,))
+    places = Places(cache=tmp_path / "cache")
+    (tmp_path / ".gitignore").write_text("cache\n")
     assert states(places) == {"one:plain": "not built", "one:own": "not built", "one:whole": "ready"}
-    (server,) = places.load_servers()
-    stamp = build._stamp(server, places.cache)
+    stamp = build._stamp(one, places.cache)
     stamp.parent.mkdir(parents=True)
-    stamp.write_text(json.dumps({"content": build.content_hash(server.folder), "built": [[["make", "own"], 1.0]]}))
+    stamp.write_text(json.dumps({"content": build.content_hash(one.folder), "built": [[["make", "own"], 1.0]]}))
     assert states(places) == {"one:plain": "not built", "one:own": "ready", "one:whole": "ready"}
-    (server.folder / "main.c").write_text("int main;")
+    (one.folder / "main.c").write_text("int main;")
     assert states(places) == {"one:plain": "not built", "one:own": "not built", "one:whole": "ready"}

@@ -1,6 +1,6 @@
 """Tell whether another start of a counted measurement is worth its time, and whose. Pure.
 
-A width that was fixed beforehand ends it. Of a difference that is beyond chance at 99.9 % a quarter of itself is narrow enough.
+As everywhere, a width that was fixed beforehand ends it: the floor, or a part of a large difference.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fairground.model.count import CountArm, CountAsked, CountedStart
+from fairground.run.stopping import PART
 from fairground.stats import counts
 from fairground.stats.counts import CountChange
 
 MOST_STARTS = 30
 """Of an arm on a workload; a spread that needs more is no matter of starts."""
-OF_CHANGE = 0.25
-"""The interval of a called change may be so wide, on either side, as a share of the change."""
 VOIDS = 2
 """An arm that has no number in so many starts one after the other is given up."""
 
@@ -59,7 +58,8 @@ def ending(made: Sequence[CountedStart], asked: CountAsked) -> str:
     """Say why nothing more is counted."""
     if any(not _is_narrow(made, asked, due) for due in _open(made, asked)):
         return f"the budget of {asked.budget_s:g} s is spent"
-    return f"every interval is within ± {asked.floor:.1%}, or no start of an arm has a number"
+    part = ", or a quarter of its change" if asked.compared else ""
+    return f"every interval is within ± {asked.floor:.1%}{part}, or no start of an arm has a number"
 
 
 def _open(made: Sequence[CountedStart], asked: CountAsked) -> list[Due]:
@@ -107,7 +107,7 @@ def _is_known(between: CountChange, whole: CountChange, floor: float) -> bool:
         return False
     if whole.is_open and not (between.called and whole.ratio.low <= between.ratio.middle <= whole.ratio.high):
         return False
-    return between.half_width <= max(floor, OF_CHANGE * abs(between.ratio.middle - 1))
+    return between.half_width <= max(floor, PART * abs(math.log(between.ratio.middle)))
 
 
 def _is_spent(made: Sequence[CountedStart], asked: CountAsked) -> bool:
