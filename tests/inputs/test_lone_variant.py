@@ -68,6 +68,14 @@ def test_a_folder_that_a_command_names_stays(copied: Path) -> None:
     assert list(tomllib.loads((copied / "server.toml").read_text())["variants"]) == ["fast"]
 
 
+def test_a_folder_that_a_tools_manifest_names_stays(copied: Path) -> None:
+    """Cargo refuses a package of which a program lacks its sources, even where another one is built."""
+    (copied / "Cargo.toml").write_text('[[bin]]\nname = "documented"\npath = "documented/main.rs"\n')
+    (source,) = manifest.load_servers(copied.parent, CONTRACTS)
+    lone_variant.keep(copied, source, "fast")
+    assert (copied / "documented").exists() and not (copied / "published").exists()
+
+
 def test_names_of_packages_are_the_new_ones(tmp_path: Path) -> None:
     """What was called as the server that was copied is called as the new one."""
     text = MANIFEST.replace('serve    = ["sh", "old.sh"]', 'serve    = ["target/lab-old"]')

@@ -50,5 +50,6 @@ def manifest(text: str, name: str, source: str, variant: str) -> str:
 
 
 def _is_asked(folder: Path, approach: Approach) -> bool:
-    """True if the manifest that is left names the folder of an approach: a command needs it."""
-    return f"{approach}/" in (folder / "server.toml").read_text(encoding="utf-8")
+    """True if a file at the top names the folder of an approach: a command needs it, or a tool's own manifest does."""
+    left = [path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")]
+    return any(f"{approach}/".encode() in path.read_bytes() for path in left)
