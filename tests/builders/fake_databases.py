@@ -11,7 +11,7 @@ import psycopg
 from fairground.model import DatabaseEnded, DatabaseWork
 from fairground.model.cause import DatabaseLifetime
 from fairground.model.contract import CompiledDatabase
-from fairground.postgres import Counters
+from fairground.postgres import Counters, Refusals
 
 if TYPE_CHECKING:
     from builders.fakes import World
@@ -73,8 +73,8 @@ class FakeDatabase:
     def limit_connections(self, _: int) -> None:
         """Nobody connects."""
 
-    def refused_connections(self) -> int:
-        return 0
+    def refusals(self) -> Refusals:
+        return Refusals()
 
     def alter(self, statements: Sequence[str]) -> None:
         for statement in statements:

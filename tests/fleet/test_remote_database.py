@@ -56,7 +56,7 @@ def test_a_database_from_there(far: RemoteDatabaseHost, keeper: Keeper) -> None:
     database.limit_connections(1)
     with psycopg.connect(database.server_url()), pytest.raises(psycopg.OperationalError, match=TOO_MANY):
         psycopg.connect(database.server_url())
-    assert (database.refused_connections(), database.refused_connections()) == (1, 0)
+    assert (database.refusals(), database.refusals()) == ((1, 0), (0, 0))
     assert database.owner is not None
     database.owner.restart(keeper, Durability.RELAXED)
     assert database.query("SELECT 1") == [(1,)] and meter.clock().cpu_ns > before.cpu_ns

@@ -50,6 +50,14 @@ def test_a_cause_takes_what_it_explains(cause: Cause, rejected: str, absolved: b
     assert ("says nothing of the server" in found[1].sentence) is absolved
 
 
+@pytest.mark.parametrize(("refused", "found"), [(None, None), (0, None), (7, Severity.VOID)])
+def test_want_of_room_is_not_the_doing_of_who_is_held_to_a_number(refused: int | None, found: Severity | None) -> None:
+    """Others took the room then. Who opens as many connections as it likes may have taken all of it itself: that is a warning."""
+    held, free = blame.no_room(refused, is_held=True), blame.no_room(refused, is_held=False)
+    assert (held and held.severity) == found
+    assert (free and free.severity) == (None if found is None else Severity.WARN)
+
+
 @pytest.mark.parametrize("cause", CAUSES.values(), ids=lambda one: one.id)
 def test_without_its_evidence_a_cause_excuses_nobody(cause: Cause) -> None:
     """A note by that name is no cause, nor is another void."""

@@ -25,7 +25,7 @@ from fairground.inputs import manifest, workload_files
 from fairground.measure import Bench, faults, run
 from fairground.measure.watch import WatchedArm
 from fairground.model import Cell, CellSettings, Durability, Fault, FaultKind, Load, PlanSlot, Severity, Topology, Trial, Verdict
-from fairground.postgres import Activity, Database
+from fairground.postgres import Activity, Database, Refusals
 from fairground.topology import Census
 
 STALL = Fault(FaultKind.STALL, 3.0, 250.0)
@@ -55,10 +55,10 @@ class Steps:
         """Time that passes at once."""
         self.done.append(seconds)
 
-    def refused_connections(self) -> int:
+    def refusals(self) -> Refusals:
         """So many connections were refused so far."""
         self.done.append("refused")
-        return 3
+        return Refusals(3, 2)
 
     def limit_connections(self, most: int) -> None:
         """Another limit."""
@@ -73,7 +73,7 @@ class Steps:
 def faulty(steps: Steps) -> faults.Faults:
     """What carries out faults on them."""
     child = SimpleNamespace(pid=7, processes=steps.processes)
-    doing = {name: getattr(steps, name) for name in ("refused_connections", "limit_connections", "sever")}
+    doing = {name: getattr(steps, name) for name in ("refusals", "limit_connections", "sever")}
     database = SimpleNamespace(child=child, **doing)
     return faults.Faults(cast(Any, None), cast(Any, database), cast(Any, None), WatchedArm("db"), CELL)
 
@@ -111,7 +111,7 @@ def test_connections_that_are_cut_are_not_counted_any_more() -> None:
     one.seen.take(Activity({"running": 50}, ()), on_turn=True)
     one.seen.count(Census(50, 0, 50))
     assert (one.seen.connections_peak, one.seen.pooler_clients_peak) == (5, None)
-    assert one.with_earlier(4) == 7
+    assert one.refusals() == (6, 4) and one.lifted
 
 
 def test_a_stall_leaves_the_budget_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +119,7 @@ def test_a_stall_leaves_the_budget_as_it_is(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(time, "sleep", lambda _: None)
     one = faulty(Steps())
     one.carry_out(STALL)
-    assert one.seen.counts_connections and one.with_earlier(4) == 4
+    assert one.seen.counts_connections and one.refusals() == (3, 2) and not one.lifted
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,8 @@ import pytest
 from builders.cluster import SCALE, eventually
 from builders.contracts import SEEDS
 from fairground import postgres
+from fairground.host import Keeper
+from fairground.model import Durability
 from fairground.postgres import Database
 from fairground.postgres.errorlog import ErrorLog
 from fairground.postgres.names import APPLICATION_NAME
@@ -33,6 +35,29 @@ def arms(database: Database) -> Iterator[Arms]:
 def client(database: Database, **other: Any) -> psycopg.Connection[tuple[Any, ...]]:
     """A connection like that of a server under test."""
     return psycopg.connect(database.server_url(), autocommit=True, **other)
+
+
+@pytest.mark.live
+def test_want_of_room_is_told_apart_from_a_limit(keeper: Keeper, tmp_path: Path) -> None:
+    """Where others have taken all connections that the server allows, a role below its own limit is refused as well."""
+    database = postgres.start(keeper, tmp_path, Durability.RELAXED, {"max_connections": "12"})
+    try:
+        one, two = database.arm(1), database.arm(2)
+        for arm in (one, two):
+            arm.make_empty()
+            arm.limit_connections(100)
+        with ExitStack() as held:
+            refused = 0
+            while not refused:
+                try:
+                    held.enter_context(client(one))
+                except psycopg.OperationalError:
+                    refused += 1
+            with pytest.raises(psycopg.OperationalError):
+                client(two)
+        assert (one.refusals(), two.refusals()) == ((0, 1), (0, 1))
+    finally:
+        database.stop()
 
 
 @pytest.mark.live
@@ -121,10 +146,10 @@ def test_connections_beyond_the_limit_are_refused_and_counted(arms: Arms) -> Non
                 client(one)
         held.enter_context(client(two))
         assert (one.connections(), two.connections()) == (2, 1)
-    assert (one.refused_connections(), two.refused_connections(), one.refused_connections()) == (3, 0, 0)
+    assert (one.refusals(), two.refusals(), one.refusals()) == ((3, 0), (0, 0), (0, 0))
     one.reset(SEEDS.data(SCALE))
     with client(one), client(one), client(one):
-        assert one.refused_connections() == 0
+        assert one.refusals() == (0, 0)
 
 
 @pytest.mark.live
@@ -158,8 +183,8 @@ def test_what_a_role_does_in_another_database_is_its_arms(arms: Arms) -> None:
 @pytest.mark.parametrize(
     "said", ['FATAL:  too many connections for role "{0}"', "FATAL:  zu viele Verbindungen von Rolle »{0}«", '致命错误:  "{0}"']
 )
-def test_only_refusals_at_the_limit_are_counted(tmp_path: Path, said: str) -> None:
-    """A role's refusals are known by SQLSTATE and by its name, in each language; all other lines are none of them."""
+def test_refusals_at_the_limit_and_for_want_of_room_are_counted_apart(tmp_path: Path, said: str) -> None:
+    """They are known by SQLSTATE, and the first by the role's name, in each language; all other lines are none of them."""
     path, line = tmp_path / "log", "2026-11-24 20:00:00.000 UTC [7] {}@d {}: {}\n"
     path.write_text(
         line.format("a", "53300", said.format("a")) * 2
@@ -170,4 +195,4 @@ def test_only_refusals_at_the_limit_are_counted(tmp_path: Path, said: str) -> No
         + f"\t53300: {said.format('a')}\n"
     )
     log = ErrorLog(path)
-    assert (log.refused_connections("a"), log.refused_connections("b"), log.refused_connections("a")) == (2, 1, 0)
+    assert (log.refusals("a"), log.refusals("b"), log.refusals("a")) == ((2, 1), (1, 0), (0, 0))

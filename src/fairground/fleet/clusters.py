@@ -75,10 +75,11 @@ class Clusters(Lent):
         assert self._errors is not None
         return self._errors.take(database)
 
-    async def refused_connections(self, role: str) -> int:
-        """Count the connections of one role that were refused, as `ErrorLog.refused`."""
+    async def refusals(self, role: str) -> tuple[int, int]:
+        """Count the connections of one role that were refused, as `ErrorLog.refusals`."""
         assert self._errors is not None
-        return self._errors.refused_connections(role)
+        found = self._errors.refusals(role)
+        return found.at_limit, found.no_room
 
 
 def lend_clusters(client: Client, worker_address: str, address: str, lab: str) -> Future[Any]:

@@ -15,7 +15,7 @@ from fairground.fleet.borrowed import Borrowed, RemoteMeter
 from fairground.fleet.cluster import Member
 from fairground.host import Child, Keeper, Meter
 from fairground.model import OWN_MAJOR, Durability
-from fairground.postgres import Database, DatabaseAddress
+from fairground.postgres import Database, DatabaseAddress, Refusals
 
 STARTS_S = 300.0
 """A host may have to bring the programs of a version first, and to recover what an interruption left."""
@@ -76,9 +76,9 @@ class RemoteErrors:
         """The beginning of what was logged of one database since the last call for it."""
         return str(self._host.ask("take", database))
 
-    def refused_connections(self, role: str) -> int:
+    def refusals(self, role: str) -> Refusals:
         """Count the connections of one role that were refused since the last call for it."""
-        return int(self._host.ask("refused_connections", role))
+        return Refusals(*self._host.ask("refusals", role))
 
 
 @contextmanager

@@ -12,7 +12,16 @@ from dataclasses import replace
 from fairground.judge.thresholds import Rules
 from fairground.judge.validity import own_side
 from fairground.model import Finding, Result, Severity
-from fairground.model.cause import CAUSES, DATABASE_CRASHED, INSTRUMENT, INTRUDER, LAB_STOPPED, Cause, DatabaseLifetime
+from fairground.model.cause import (
+    CAUSES,
+    DATABASE_CRASHED,
+    DATABASE_FULL,
+    INSTRUMENT,
+    INTRUDER,
+    LAB_STOPPED,
+    Cause,
+    DatabaseLifetime,
+)
 
 SENTENCE_CHARACTERS = 500
 
@@ -45,6 +54,20 @@ def crash(before: DatabaseLifetime, now: DatabaseLifetime) -> Finding | None:
         "counts_since_now_unix_s": now.checkpoints_since_unix_s,
     }
     return DATABASE_CRASHED.finding(sentence, **evidence)
+
+
+def no_room(refused: int | None, is_held: bool) -> Finding | None:
+    """The finding on a database that had no room for so many of a server's connections; None where it had, or nobody knows.
+
+    `is_held`: the database held the server to its own number of connections, so that others took the room. Else it may have
+    taken all of it itself.
+    """
+    if not refused:
+        return None
+    if is_held:
+        return DATABASE_FULL.finding(f"{DATABASE_FULL.meaning}: it refused {refused:,}", refused=refused)
+    sentence = f"the database had no room for {refused:,} connections of the server, which nobody told how many it may hold"
+    return Finding("no-room", Severity.WARN, sentence, {"refused": refused})
 
 
 def unreachable(result: Result, encrypted: bool) -> Finding:

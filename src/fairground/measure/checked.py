@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 
 from fairground import contract
-from fairground.judge import answers
+from fairground.judge import answers, blame
 from fairground.measure import supply
 from fairground.measure.arm import CheckArm
 from fairground.measure.faults import UNLIMITED
@@ -135,13 +135,11 @@ class LiveStage:
         self._database.limit_connections(UNLIMITED)
 
     def _beyond_its_pool(self) -> tuple[Finding, ...]:
-        """Return the findings on the connections that the server has held so far. There are none once they were cut."""
-        peak, refused = self._checked.seen.connections_peak, self._database.refused_connections()
-        return (
-            ()
-            if self._disturbed or not self._checked.stack_arm.holds_a_pool
-            else answers.connections(peak, self._settings.pool_total, refused=refused)
-        )
+        """Return the findings on the connections that the server has held so far. Its budget counts until they were cut."""
+        peak, (refused, without_room) = self._checked.seen.connections_peak, self._database.refusals() or (None, None)
+        is_held = self._checked.stack_arm.holds_a_pool and not self._disturbed
+        found = answers.connections(peak, self._settings.pool_total, refused=refused) if is_held else ()
+        return (*found, *filter(None, [blame.no_room(without_room, is_held)]))
 
     @contextmanager
     def holding(self, *rows: str) -> Iterator[contract.Hold]:

@@ -21,7 +21,7 @@ from fairground.judge import crash
 from fairground.measure.path import Route
 from fairground.measure.watch import WatchedArm
 from fairground.model import AuditLine, Cell, Fault, FaultKind, Finding, Recovery, Workload
-from fairground.postgres import Database
+from fairground.postgres import Database, Refusals
 
 UNLIMITED = -1
 """PostgreSQL's word for no limit on a role's connections."""
@@ -49,8 +49,10 @@ class Faults:
     path: Route
     seen: WatchedArm
     cell: Cell
-    refused: int | None = None
-    """Connections beyond the limit that the database had refused before the fault; None: there was none, or nobody counts."""
+    earlier: Refusals = Refusals()
+    """The connections that the database had refused before the fault."""
+    lifted: bool = False
+    """The server was held to no number of connections any more."""
     crashed: bool = False
     """The database was made to crash, so that it has lost its counters."""
 
@@ -87,13 +89,14 @@ class Faults:
         found = replace(found, lost=crash.count_lost(lines, of, lossy))
         return found, (crash.finding(found, acknowledged, lossy),) if workload.audit.writes else ()
 
-    def with_earlier(self, refused: int | None) -> int | None:
-        """The refused connections, with those that were refused before the fault."""
-        return refused if self.refused is None else self.refused + (refused or 0)
+    def refusals(self) -> Refusals | None:
+        """Count the connections that were refused before the fault and after it; None where nobody is told."""
+        found = self.database.refusals()
+        return None if found is None else Refusals(*map(sum, zip(found, self.earlier, strict=True)))
 
     def _stop_counting(self) -> None:
         """Stop holding connections against the budget: successors overlap with the last moments of the old ones."""
-        self.refused = self.database.refused_connections()
+        self.earlier, self.lifted = self.refusals() or Refusals(), True
         self.database.limit_connections(UNLIMITED)
         self.seen.counts_connections = False
 

@@ -366,10 +366,11 @@ class StartedStack(Loaded):
         counters, wal = self.database.counters(), self.database.wal_position()
         wal_bytes = wal - self.wal_before if wal is not None and self.wal_before is not None else None
         found = database_use(counters, self.seen, wal_bytes, audit.work(self.database, self.before, self.workload))
-        refused = self.faults.with_earlier(self.database.refused_connections())
+        refused, is_told = self.faults.refusals() or (None, None), self.stack_arm.holds_a_pool
         found = crash.without_counters(found) if self.faults.crashed else found
-        self.use = replace(found, connect_cpu_us=self.connect_cpu_us, refused=refused)
-        self.findings.extend(answers.budget(self.use, self.arm.cell) if self.stack_arm.holds_a_pool else answers.untold(self.use))
+        self.use = replace(found, connect_cpu_us=self.connect_cpu_us, refused=refused[0], no_room=refused[1])
+        self.findings.extend(answers.budget(self.use, self.arm.cell) if is_told else answers.untold(self.use))
+        self.findings += filter(None, [blame.no_room(self.use.no_room, is_told and not self.faults.lifted)])
         if (result := self._joined()) is None or self.before is None:
             return
         self.findings.extend(answers.denials(result, self.workload))

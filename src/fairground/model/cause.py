@@ -43,6 +43,12 @@ DATABASE = Cause(
     "its process has ended, or it refuses the lab's own connections",
     ANY,
 )
+DATABASE_FULL = Cause(
+    "database-full",
+    "the database had no room for connections that the server may open",
+    "it refused them (SQLSTATE 53300) and named no limit of the server's own",
+    ANY,
+)
 INSTRUMENT = Cause(
     "instrument",
     "the load engine, or what else of the lab measures, failed",
@@ -83,5 +89,7 @@ INTRUDER = Cause(
     "a member of the group descends from none of the processes that the lab started in it",
     (),
 )
-CAUSES: Mapping[str, Cause] = {one.id: one for one in (DATABASE_CRASHED, DATABASE, INSTRUMENT, LAB_STOPPED, INTRUDER)}
+CAUSES: Mapping[str, Cause] = {
+    one.id: one for one in (DATABASE_CRASHED, DATABASE, DATABASE_FULL, INSTRUMENT, LAB_STOPPED, INTRUDER)
+}
 """All causes by the id of their finding."""

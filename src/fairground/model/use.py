@@ -111,6 +111,8 @@ class DatabaseUse:
     """Connections that were opened to the trial's database, the lab's own few among them."""
     refused: int | None = None
     """Connections that the database refused, because the server's role had as many as it may; None where nobody is told."""
+    no_room: int | None = None
+    """Connections of the server for which the database had no room, since all that it allows in all were taken; None as above."""
     connect_cpu_us: float | None = None
     """CPU of the database for one connection, as it was measured before the load."""
     checkpoints: int | None = None

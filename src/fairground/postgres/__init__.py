@@ -6,6 +6,7 @@ from fairground.postgres.address import DatabaseAddress
 from fairground.postgres.beside import DatabaseBeside, StatementCost, open_beside
 from fairground.postgres.database import Counters, Database, DatabaseHost
 from fairground.postgres.embedded import binary, check, start
+from fairground.postgres.errorlog import Refusals
 from fairground.postgres.given import given_database
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "DatabaseBeside",
     "DatabaseHost",
     "Hygiene",
+    "Refusals",
     "StatementCost",
     "activity",
     "activity_beside",

@@ -22,7 +22,7 @@ from fairground.model.contract import CompiledDatabase, ContractData, Migrations
 from fairground.postgres import commits, migrations, rights, role, session, storage, template, traces
 from fairground.postgres.activity import waits
 from fairground.postgres.address import DatabaseAddress
-from fairground.postgres.errorlog import ErrorLog
+from fairground.postgres.errorlog import ErrorLog, Refusals
 from fairground.postgres.libpq import open_session
 from fairground.postgres.names import APPLICATION_NAME, MARK, MARKED, RIGHTS, ROLE, TEMPLATES, THEIRS, of_arm
 from fairground.postgres.owner import Errors, Owner
@@ -306,13 +306,13 @@ class Database:
     def limit_connections(self, most: int) -> None:
         """Let the server under test have so many connections at once; the database refuses more. Until the next reset."""
         if not self.shared:
-            self.refused_connections()
+            self.refusals()
             with self.asking(HOME) as connection:
                 role.limit(connection, self.app.user, most)
 
-    def refused_connections(self) -> int | None:
-        """Connections beyond the limit that were refused since it was set, or asked for; None where the log is not ours."""
-        return None if self._errors is None or self.shared else self._errors.refused_connections(self.app.user)
+    def refusals(self) -> Refusals | None:
+        """Count the connections that were refused since the limit was set, or asked for; None where the log is not ours."""
+        return None if self._errors is None or self.shared else self._errors.refusals(self.app.user)
 
     def _create(self, connection: psycopg.Connection[Any], name: str, source: str | None) -> None:
         # FILE_COPY checkpoints before and after, so that a trial does not pay for the copy; WAL_LOG would leave it that debt.

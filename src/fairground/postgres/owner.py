@@ -7,6 +7,7 @@ from typing import Protocol
 
 from fairground.host import Child, Keeper, Meter
 from fairground.model import Durability
+from fairground.postgres.errorlog import Refusals
 
 
 class Owner(Protocol):
@@ -40,5 +41,5 @@ class Errors(Protocol):
     def take(self, database: str) -> str:
         """The beginning of what was logged of one database since the last call for it."""
 
-    def refused_connections(self, role: str) -> int:
+    def refusals(self, role: str) -> Refusals:
         """Count the connections of one role that were refused since the last call for it."""
