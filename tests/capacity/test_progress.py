@@ -80,6 +80,7 @@ def test_each_load_is_told_with_what_is_left() -> None:
             "host": None,
             "void": None,
             "handshakes": None,
+            "looks": (),
             "database": None,
         }
         return [SimpleNamespace(**window, limits=lambda *_: limits)]

@@ -25,7 +25,7 @@ from fairground.capacity.service.values import (
     kept_per_s,
     most_connections,
 )
-from fairground.judge import answers, thresholds, validity
+from fairground.judge import answers, stalls, thresholds, validity
 from fairground.judge.validity import TrialFacts
 from fairground.measure.arm import ArmWindow
 from fairground.measure.schedule import Rates, Whole
@@ -286,12 +286,13 @@ def _loop(measured: ArmWindow, cores: int) -> tuple[ServicePart, Closed]:
         requests={name: _share(one, result.window_s) for name, one in result.requests.items()},
     )
     cell = Cell("the service", "try", Topology(), measured.load, CellSettings(workers=cores))
+    limits = _limits(measured, cell, cores)
     part = ServicePart(
         Unit.LOOP,
         closed=closed,
-        findings=(*_starved(measured, cell), *_database(measured)),
+        findings=(*_waits(measured, cell, limits), *_database(measured)),
         tallies=(tally(measured, f"{measured.load.connections} connections"),),
-        limited_by=_limits(measured, cell, cores),
+        limited_by=limits,
         note=_strangers(measured, cores),
     )
     return part, closed
@@ -307,11 +308,14 @@ def _tail_us(latency: Latency | None) -> float | None:
     return latency.p99_us if latency is not None and latency.count * 0.01 >= LEAST_TAIL else None
 
 
-def _starved(measured: ArmWindow, cell: Cell) -> tuple[Finding, ...]:
-    """The finding on connections that waited all the time, where others were served again and again."""
-    facts = TrialFacts(measured.window_s, cell, measured.whole, measured.roles, measured.host)
-    found = validity.findings(facts, thresholds.standard(), of=("server",))
-    return tuple(replace(one, sentence=f"{cell.load.connections} connections: {one.sentence}") for one in found)
+def _waits(measured: ArmWindow, cell: Cell, limits: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The findings on connections that waited all the time while others were served, and on stalls of all of them."""
+    standard, result = thresholds.standard(), measured.whole
+    facts = TrialFacts(measured.window_s, cell, result, measured.roles, measured.host)
+    found = validity.findings(facts, standard, of=("server",))
+    found += stalls.findings(cell, result, measured.looks, limits[0].id if limits else None, standard.rules)
+    count = cell.load.connections
+    return tuple(replace(one, sentence=f"{count} connection{'' if count == 1 else 's'}: {one.sentence}") for one in found)
 
 
 def _limits(measured: ArmWindow, cell: Cell, cores: int) -> tuple[Finding, ...]:

@@ -1,0 +1,32 @@
+"""One closed loop of a visit: what it tells beside its numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from builders import facts
+from fairground.capacity.service import drive
+from fairground.measure.arm import ArmWindow
+from fairground.model import Finding, Gap, Load
+
+
+def said(connections: int, *gaps: Gap) -> list[Finding]:
+    """The findings of a closed loop of ten seconds, in which all requests waited so long."""
+    result = facts.result(facts.outcomes(20_000), gaps=gaps, latency_ok=facts.latency(count=20_000), in_flight_end=connections)
+    load = Load(connections, window_s=10.0)
+    part, closed = drive._loop(ArmWindow("the service", 1, load, 20_000, 0, 10.0, {}, None, (), result=result), cores=2)
+    assert closed.connections == connections
+    return [one for one in part.findings if one.id == "stalls"]
+
+
+@pytest.mark.parametrize(("connections", "words"), [(1, "1 connection: "), (10, "10 connections: ")])
+def test_a_service_that_stands_still_is_told(connections: int, words: str) -> None:
+    """A closed loop waits with it, and its percentiles hide that; so the pauses are named, of whichever loop."""
+    (found,) = said(connections, Gap(2_000_000, 400_000, 0), Gap(7_000_000, 300_000, 0))
+    assert found.sentence.startswith(f"{words}2 times no answer came while requests were open, for 0.70 s of 10.0 s in all")
+    assert "its percentiles hide them (coordinated omission)" in found.sentence
+
+
+def test_pauses_of_the_load_engine_are_not_the_services() -> None:
+    """Nor are short ones told."""
+    assert said(10, Gap(2_000_000, 400_000, 390_000), Gap(7_000_000, 9_000, 0)) == []
