@@ -205,12 +205,17 @@ def given(database: Database, word: str) -> Iterator[str]:
             connection.execute("DROP ROLE somebody_secret")
 
 
+def put_teller(servers: Path) -> None:
+    """Put a server there that tells where its database is."""
+    shutil.copytree(ROOT / "tests" / "zoo" / "healthy", servers / "teller")
+    shutil.copytree(ROOT / "tests" / "zoo" / "animal", servers / "animal")
+    (servers / "teller" / "server.toml").write_text(MANIFEST)
+
+
 def test_the_password_of_a_given_database_is_kept_nowhere(database: Database, tmp_path: Path) -> None:
     """A server that writes its `DATABASE_URL` to its standard error, beside the run's own lines, records and pages."""
     word = f"S3cr3t-{os.getpid()}"
-    shutil.copytree(ROOT / "tests" / "zoo" / "healthy", tmp_path / "servers" / "teller")
-    shutil.copytree(ROOT / "tests" / "zoo" / "animal", tmp_path / "servers" / "animal")
-    (tmp_path / "servers" / "teller" / "server.toml").write_text(MANIFEST)
+    put_teller(tmp_path / "servers")
     with given(database, word) as url:
         words = (
             "run", "-s", "teller", "-w", "db-ping", "--servers", "servers", "--results", "results", "--blocks", "1", "--window",
@@ -223,6 +228,35 @@ def test_the_password_of_a_given_database_is_kept_nowhere(database: Database, tm
     assert "postgresql://somebody_secret:(hidden)@" in (folder / "trials" / "0001.html").read_text()
     logs = [log.read_text() for log in folder.glob("trials/*/server.log")]
     assert logs and all("postgresql://somebody_secret:(hidden)@" in log for log in logs), "it has said it"
+
+
+MEASURING = (
+    ("run", "-s", "teller", "-w", "db-ping", "--window", "1", "--warmup", "1", "--connections", "4", "--blocks", "1"),
+    ("why", "latest", "teller:one", "db-ping", "--reason", "too-few-connections", "--budget", "15s"),
+    ("compare", "teller:one", "teller:one", "-w", "db-ping", "--budget", "15s"),
+    ("capacity", "-s", "teller", "-w", "db-ping", "--connections", "20", "--budget", "60s"),
+    ("check", "teller"),
+)
+"""Each verb that measures a server beside a database."""
+
+
+@pytest.mark.nightly
+def test_no_verb_that_measures_keeps_the_password_of_a_database(database: Database, tmp_path: Path) -> None:
+    """Whatever they write, say, or start; nor has any page that is made of it later."""
+    word = f"S3cr3t-{os.getpid()}"
+    put_teller(tmp_path / "servers")
+    places = ("--servers", "servers", "--results", "results")
+    with given(database, word) as url:
+        for words in MEASURING:
+            code, said = measured((*words, *places, f"--database={url}"), word, tmp_path)
+            assert code in (0, 1, 3) and word not in said, said
+            assert leaks(word, tmp_path) == [], words
+    for words in (("report", "latest"), ("report", "--site", "site"), ("list", "runs")):
+        code, said = measured((*words, "--results", "results"), word, tmp_path)
+        assert code == 0 and word not in said, said
+    assert leaks(word, tmp_path) == []
+    logs = [[log.read_text() for log in folder.rglob("server.log")] for folder in (tmp_path / "results").iterdir()]
+    assert len(logs) == len(MEASURING) and all(some and "(hidden)@" in some[0] for some in logs), "each server has said it"
 
 
 NOTHING_THERE = (

@@ -73,6 +73,9 @@ ONE_WORD = (
     f"mysql -p-{WORD} shop",
     f"ALTER ROLE lab PASSWORD '{WORD}'; SELECT 1",
     f"create user x encrypted password E'it''s {WORD}'",
+    f"SELECT set_config('app.api_key', '{WORD}', false)",
+    f"select jsonb_build_object( 'password', E'{WORD}' )",
+    f"SET LOCAL app.token TO '{WORD}'",
 )
 TWO_WORDS = (
     ("-H", f"Authorization: {WORD}"),
@@ -124,6 +127,9 @@ READABLE = (
     "mysql -u me -p shop",
     "psql -h db -p5432 shop",
     "ALTER ROLE lab PASSWORD NULL",
+    "SELECT set_config('work_mem', '64MB', false)",
+    "SET search_path TO 'tokens'",
+    "SELECT name FROM kinds WHERE name IN ('token', 'cookie')",
     "SELECT password FROM logins WHERE name = 'ada'",
     "mysql shop; serve -p 8080",
 )

@@ -70,6 +70,12 @@ _LETTERED = re.compile(
 )
 _SQL = re.compile(r"(?P<begin>\bPASSWORD\s+E?')(?P<value>(?:[^']|'')+)(?=')", re.IGNORECASE)
 """The password of a role in a statement of SQL."""
+_SQL_NAMED = re.compile(
+    r"(?P<begin>(?:\b\w+\(\s*E?'(?P<argument>[A-Za-z_][\w.-]*)'\s*,|\bSET\s+(?:(?:SESSION|LOCAL)\s+)?(?P<setting>[A-Za-z_][\w.]*)"
+    r"\s+TO)\s*E?')(?P<value>(?:[^']|'')+)(?=')",
+    re.IGNORECASE,
+)
+"""A function's first argument that names the second, as in `set_config('app.token', '…')`, and `SET app.token TO '…'`."""
 _OPTION = re.compile(r"(?P<dashes>-{0,2})(?P<name>[A-Za-z_][\w.-]*)=(?P<value>.*)", re.DOTALL)
 _HEADER = re.compile(r"(?P<option>--header=|-[A-Za-z]*?H)(?P<text>.+)", re.DOTALL)
 
@@ -207,6 +213,10 @@ def _rewrite(text: str, hide: Hide) -> str:
         lambda found: found[0].removesuffix(found["value"]) + hide(found["value"]) if is_secret(found["name"]) else found[0], text
     )
     text = _SQL.sub(lambda found: found["begin"] + hide(found["value"]), text)
+    text = _SQL_NAMED.sub(
+        lambda found: found["begin"] + hide(found["value"]) if is_secret(found["argument"] or found["setting"]) else found[0],
+        text,
+    )
     text = _LETTERED.sub(lambda found: _lettered(found, hide), text)
     text = _ELEMENT.sub(
         lambda found: f"<{found['name']}>{hide(found['value'])}" if is_secret(found["name"]) else found[0], _named(text, hide)
