@@ -326,7 +326,7 @@ def test_group_inherits_from_the_top(tmp_path: Path) -> None:
         'title = "example"\nabout = "For the tests."\nblocks = 3\nseed = 4\nstacks = ["all"]\nconnections = [5, 6]\n'
         "window_s = 7.5\nwarmup = [0.25, 0.5]\n[settings]\nworkers = 8\npool_size = 9\npool_wait_ms = 10\nprepared = false\n"
         'durability = "durable"\nscale = 11\n[[group]]\nworkloads = ["ping"]\n[[group]]\nworkloads = ["tx"]\nstacks = ["a:b"]\n'
-        "connections = [12]\nkeep_alive = false\ntimeout_ms = 13\nsettings = { scale = 14 }\n"
+        "connections = [12]\nkeep_alive = false\ntimeout_ms = 13\nblocks = 15\nsettings = { scale = 14 }\n"
     )
     suite = manifest.load_suite(path)
     first, second = suite.groups
@@ -336,6 +336,7 @@ def test_group_inherits_from_the_top(tmp_path: Path) -> None:
     assert second.loads == (Load(12, False, 7.5, 0.25, 0.5, 13),)
     assert first.settings == CellSettings(8, 9, 10, False, durability=Durability.DURABLE, scale=11)
     assert second.settings == CellSettings(scale=14)
+    assert (first.blocks, second.blocks) == (None, 15)
 
 
 def test_matrix_names_no_server() -> None:

@@ -198,10 +198,7 @@ def load_suite(path: Path, profile: str | None = None, machine: Seats | None = N
         source.require_text((key,), getattr(file, key))
     if file.anchor is not None:
         source.require_text(("anchor",), file.anchor)
-    if file.blocks < 1:
-        raise source.error(("blocks",), "`blocks` is below 1 in", "each block measures every cell once")
-    if file.blocks > numbers.MOST_REPEATS:
-        raise source.error(("blocks",), f"`blocks` is above {numbers.MOST_REPEATS:,} in", "a budget ends sooner: --budget 1h")
+    _check_blocks(source, ("blocks",), file.blocks)
     if not 0 < (file.turns_s or 1) <= numbers.MOST_TURNS_S:
         raise source.error(("turns_s",), "`turns_s` is out of range in", f"seconds above 0, {numbers.MOST_TURNS_S:g} at most")
     here: list[tuple[Location, GroupTable]] = [(("group", i), group) for i, group in enumerate(file.group)] or [((), file)]
@@ -212,6 +209,13 @@ def load_suite(path: Path, profile: str | None = None, machine: Seats | None = N
         turns_s=file.turns_s, load=_usual(source, file), settings=(file.settings or conditions.SettingsTable()).settings(),
         **published.read(source, file, profile),
     )  # fmt: skip
+
+
+def _check_blocks(source: Source, place: Location, blocks: int) -> None:
+    if blocks < 1:
+        raise source.error(place, "`blocks` is below 1 in", "each block measures every cell once")
+    if blocks > numbers.MOST_REPEATS:
+        raise source.error(place, f"`blocks` is above {numbers.MOST_REPEATS:,} in", "a budget ends sooner: --budget 1h")
 
 
 def _usual(source: Source, file: SuiteFile) -> Load:
@@ -275,6 +279,7 @@ def _group(source: Source, location: Location, group: GroupTable, file: SuiteFil
     for key, hint in options.ABOVE_ZERO.items():
         if merged[key] is not None and merged[key] <= 0:
             raise source.error(place[key], f"`{key}` is not above 0 in", hint)
+    _check_blocks(source, place["blocks"], merged["blocks"])
     shortest, longest = merged["warmup"] or (Load.warmup_min_s, Load.warmup_max_s)
     if not 0 <= shortest <= longest:
         raise source.error(place["warmup"], "`warmup` is not a range in", "write `[shortest, longest]` in seconds")
@@ -288,8 +293,9 @@ def _group(source: Source, location: Location, group: GroupTable, file: SuiteFil
         if (found := faults.wrong(load)) is not None:
             raise source.error(place["faults"], f"`faults`: {found[0]}, in", found[1])
     return SuiteGroup(
-        merged["stacks"], merged["workloads"], loads, settings, _topologies(source, merged, place), merged["contract"]
-    )
+        merged["stacks"], merged["workloads"], loads, settings, _topologies(source, merged, place), merged["contract"],
+        blocks=None if group is file else group.blocks,
+    )  # fmt: skip
 
 
 def _shape(source: Source, merged: Mapping[str, Any], place: Mapping[str, Location]) -> dict[str, Any]:

@@ -52,6 +52,7 @@ class GroupTable:
     )
     settings: SettingsTable | None = shape_key("`[settings]`: what servers and database are told, see below")
     seats: str | None = shape_key("cores of the roles: `apart`, `shared`, or `server=0-1,database=2,generator=3`")
+    blocks: int | None = shape_key("its cells are measured so often at least")
     only: tuple[str, ...] | None = shape_key("in a group: the profiles that it belongs to; all without it")
 
 
@@ -73,7 +74,9 @@ class SuiteFile(GroupTable, Publication):
     __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     title: str = shape_key("what it is called", MISSING)
     about: str = shape_key("what it asks", MISSING)
-    blocks: int = shape_key("how often every cell is measured. Intervals need two, and narrow with more", MISSING)
+    blocks: int = shape_key(
+        "how often every cell is measured. Intervals need two, and narrow with more. In a group: so often at least", MISSING
+    )
     seed: int = shape_key("of the order of trials and of their requests", MISSING)
     anchor: str | None = shape_key(
         "the stack that the others are held against; without it, the first documented one of those in most workloads"

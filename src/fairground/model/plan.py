@@ -297,6 +297,8 @@ class SuiteGroup:
     topologies: tuple[Topology, ...] = (Topology(),)
     contract: str | None = None
     """The contract of its workloads' names; None: that of its stacks."""
+    blocks: int | None = None
+    """So many blocks its cells have at least, where the suite has fewer."""
 
 
 OURS = ("(our ", "(from its own table)")

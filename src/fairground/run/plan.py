@@ -17,13 +17,11 @@ take places among the stacks like any other, so that what an order does to stack
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from fairground.judge import sizing
 from fairground.model import (
@@ -45,11 +43,10 @@ from fairground.model import (
     Workload,
     WorkloadEvent,
 )
-from fairground.run import naming, retry, rounds, windows
+from fairground.run import naming, orders, retry, rounds, windows
 from fairground.run.rounds import Entry
 from fairground.stats.comparisons import heat_of
 
-Item = TypeVar("Item")
 HeatKey = tuple[str, Load, CellSettings]
 Heat = dict[str, list[Cell]]
 """Stack → its cells, one for each topology."""
@@ -86,6 +83,8 @@ class PlanPart:
     loads: tuple[Load, ...]
     topologies: tuple[Topology, ...]
     settings: CellSettings
+    blocks: int = 1
+    """So many blocks its cells have at least, where the suite has fewer. Nothing where a budget says how many there are."""
 
 
 def build(
@@ -103,11 +102,12 @@ def build(
 
     if suite.blocks != 0:
         return join(suite, parts)
+    whole: Sequence[PlanPart] = [replace(part, blocks=1) for part in parts]
     if suite.budget_s is None:
-        return join(*_in_blocks(suite, parts, join))
-    of_one, fitted = replace(suite, blocks=1, controls=suite.controls is not False), parts
+        return join(*_in_blocks(suite, whole, join))
+    of_one, fitted = replace(suite, blocks=1, controls=suite.controls is not False), whole
     if suite.fits:
-        of_one, fitted = _fitted(of_one, parts, suite.budget_s / windows.BLOCKS, lambda *one: estimate_s(join(*one)))
+        of_one, fitted = _fitted(of_one, whole, suite.budget_s / windows.BLOCKS, lambda *one: estimate_s(join(*one)))
     blocks = _most_blocks(join(of_one, fitted), hosts * suite.budget_s)
     return join(replace(suite, blocks=blocks, turns_s=of_one.turns_s), fitted)
 
@@ -185,8 +185,13 @@ def of_suite(
     """
     parts = [
         PlanPart(
-            stacks := _stacks(group, servers), _workloads(group, stacks, workloads), group.loads, group.topologies, group.settings
-        )
+            stacks := _stacks(group, servers),
+            _workloads(group, stacks, workloads),
+            group.loads,
+            group.topologies,
+            group.settings,
+            group.blocks or 1,
+        )  # fmt: skip
         for group in suite.groups
     ]
     return build(suite, parts, command, unavailable, hosts)
@@ -224,25 +229,10 @@ def is_worth_a_page(plan: Plan, trial: Trial) -> bool:
     return trial.number == max(slot.number for slot in plan.slots if slot.block == block)
 
 
-def williams(count: int) -> list[list[int]]:
-    """Rows that hold 0…count−1 each once: `count` rows for an even count, twice as many for an odd one.
-
-    Each half is a Latin square (every number once in every place), and all rows together are balanced for what stands before.
-    """
-    zigzag = [0]
-    low, high = 1, count - 1
-    while low <= high:
-        zigzag.append(low)
-        if high > low:
-            zigzag.append(high)
-        low, high = low + 1, high - 1
-    rows = [[(number + shift) % count for number in zigzag] for shift in range(count)]
-    return rows if count % 2 == 0 else rows + [row[::-1] for row in rows]
-
-
 def _join(suite: Suite, parts: Sequence[PlanPart], command: str, unavailable: Mapping[str, str]) -> Plan:
     skipped: dict[str, str] = {}
     heats: dict[HeatKey, Heat] = {}
+    blocks = dict[Cell, int]()
     crossed, everything = list[str](), all(naming.EVERY in group.workloads for group in suite.groups)
     for whole in parts:
         names = [f"generator {load.generator}" for load in whole.loads] + [f"topology {one.id}" for one in whole.topologies]
@@ -266,7 +256,8 @@ def _join(suite: Suite, parts: Sequence[PlanPart], command: str, unavailable: Ma
                         continue  # `all` does not mean an optional one that it does not serve
                     skipped[f"{stack.id} {workload.id}"] = stack.skip[workload.id]
                 else:
-                    _enter(heats, part, stack, workload)
+                    for cell in _enter(heats, part, stack, workload):
+                        blocks[cell] = max(part.blocks, blocks.get(cell, suite.blocks))
     if crossed and not everything:
         more = f" and {len(crossed) - 1} more" if len(crossed) > 1 else ""
         skipped[f"pairs of two contracts: {crossed[0]}{more}"] = "a stack is asked the workloads of its own contract"
@@ -290,11 +281,11 @@ def _join(suite: Suite, parts: Sequence[PlanPart], command: str, unavailable: Ma
     locked = {one.id for whole in parts for one in whole.workloads if WorkloadEvent.DEADLOCKS in one.events}
     apart = rounds.clashes(every, {stack.id: stack.server for whole in parts for stack in whole.stacks})
     skipped |= rounds.without_turns(apart)
-    slots = _slots(every, replace(suite, anchor=anchor), controls, single, apart)
+    slots = _slots(every, replace(suite, anchor=anchor), blocks, controls, single, apart)
     slots = windows.with_turns(slots, locked, suite.turns_s)
     named = {workload.id for whole in parts for workload in whole.workloads if workload.events}
     slots = windows.with_ceilings(slots, named, _room_s(slots, suite.budget_s))
-    return Plan(suite.title, suite.seed, suite.blocks, slots, skipped, command, anchor, suite.budget_s, suite.until)
+    return Plan(suite.title, suite.seed, max(blocks.values()), slots, skipped, command, anchor, suite.budget_s, suite.until)
 
 
 def _room_s(slots: Sequence[PlanSlot], budget_s: float | None) -> float | None:
@@ -312,43 +303,49 @@ def _controls(suite: Suite, heats: Sequence[Heat], unavailable: Mapping[str, str
     return tuple(control for control in Control if f"control {control}" not in unavailable)
 
 
-def _enter(heats: dict[HeatKey, Heat], part: PlanPart, stack: Stack, workload: Workload) -> None:
+def _enter(heats: dict[HeatKey, Heat], part: PlanPart, stack: Stack, workload: Workload) -> Iterator[Cell]:
+    """Yield the cells of a part that are of a stack and a workload, each entered in its heat."""
     for topology in part.topologies:
         for load in part.loads:
             neighbours = heats.setdefault((workload.id, load, part.settings), {}).setdefault(stack.id, [])
             cell = Cell(stack.id, workload.id, topology, load, part.settings)
             if cell not in neighbours:
                 neighbours.append(cell)
+            yield cell
 
 
 def _slots(
     heats: Sequence[Heat],
     suite: Suite,
+    blocks: Mapping[Cell, int],
     controls: tuple[Control, ...],
     alone: Collection[str],
     apart: Collection[tuple[str, str]],
 ) -> tuple[PlanSlot, ...]:
     """Number the cells of all blocks. The stream of requests is the same for all cells of a block, and new in each block.
 
-    Stacks that are `alone` have no control, which is a copy that is up beside them. Where two stacks of a round are `apart`, all
-    of its stacks are measured one after the other.
+    A cell stands in its first `blocks`, a control in those of the suite. Stacks that are `alone` have no control, which is a copy
+    that is up beside them. Where two stacks of a round are `apart`, all of its stacks are measured one after the other.
     """
-    blocks, seed = suite.blocks, suite.seed
-    heat_orders = _orders(range(len(heats)), blocks, f"{seed}/heats")
+    most, seed = max(blocks.values()), suite.seed
+    heat_orders = orders.orders_of(range(len(heats)), most, f"{seed}/heats")
     entry_orders, cell_orders = list[list[list[Entry]]](), list[dict[Entry, list[list[Cell]]]]()
     for place, heat in enumerate(heats):
         name = f"{seed}/{next(iter(heat.values()))[0].workload}/{place}"
         entries = _entries(heat, suite, () if _anchor_of(heat, suite) in alone else controls)
-        entry_orders.append(_orders(list(entries), blocks, name))
-        cell_orders.append({entry: _orders(cells, blocks, f"{name}/{entry[0]}") for entry, cells in entries.items()})
+        entry_orders.append(orders.orders_of(list(entries), most, name))
+        cell_orders.append({entry: orders.orders_of(cells, most, f"{name}/{entry[0]}") for entry, cells in entries.items()})
     slots: list[PlanSlot] = []
     numbers = itertools.count(1)
-    for block in range(blocks):
-        stream = _digest(f"{seed}/block/{block + 1}") >> 225  # 31 bits, so that every language reads the same number
+    for block in range(most):
+        stream = orders.digest_of(f"{seed}/block/{block + 1}") >> 225  # 31 bits, so that every language reads the same number
         stream = stream if suite.stream is None else suite.stream
         for place in heat_orders[block]:
-            placed = [(entry, cell_orders[place][entry][block]) for entry in entry_orders[place][block]]
-            for together in rounds.split(placed, _anchor_of(heats[place], suite)):
+            anchor, placed = _anchor_of(heats[place], suite), list[tuple[Entry, list[Cell]]]()
+            for entry in entry_orders[place][block]:
+                due = [cell for cell in cell_orders[place][entry][block] if block < (suite.blocks if entry[1] else blocks[cell])]
+                placed += [(entry, due)] if due else []
+            for together in rounds.split(placed, anchor) if placed else ():
                 stacks = {stack for (stack, _), _ in together}
                 number = next(numbers) if len(together) > 1 and not any(stacks.issuperset(two) for two in apart) else 0
                 for (_, control), cell in together:
@@ -379,27 +376,6 @@ def _entries(heat: Heat, suite: Suite, controls: tuple[Control, ...]) -> dict[En
         anchor = _anchor_of(heat, suite)
         entries |= {(anchor, control): heat[anchor][:1] for control in controls}
     return entries
-
-
-def _orders(items: Sequence[Item], blocks: int, seed: str) -> list[list[Item]]:
-    """One order of the items for each block: the rows of a Williams design, its numbers and rows shuffled.
-
-    The rows of an odd design are shuffled inside its two halves, so that any `len(items)` blocks in a row from a multiple of
-    that number give every item every place.
-    """
-    names = _shuffled(items, f"{seed}/names")
-    rows, half = williams(len(items)), len(items)
-    rows = _shuffled(rows[:half], f"{seed}/rows") + _shuffled(rows[half:], f"{seed}/reversed")
-    return [[names[number] for number in rows[block % len(rows)]] for block in range(blocks)]
-
-
-def _shuffled(items: Sequence[Item], seed: str) -> list[Item]:
-    """A shuffle that is the same on every machine and in every version of the language."""
-    return [item for _, item in sorted(enumerate(items), key=lambda pair: _digest(f"{seed}/{pair[0]}"))]
-
-
-def _digest(text: str) -> int:
-    return int.from_bytes(hashlib.sha256(text.encode()).digest(), "big")
 
 
 def _slot_s(slot: PlanSlot) -> float:
