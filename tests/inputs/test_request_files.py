@@ -119,9 +119,41 @@ def test_commands_of_curl_become_requests(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "sent"),
+    [
+        ("-sXDELETE", ("DELETE", None, ())),
+        ("-so /dev/null", ("GET", None, ())),
+        ("-sSd '{}' -H 'content-type: text/plain'", ("POST", "{{}", (("content-type", "text/plain"),))),
+        ("-isH'X-A: b'", ("GET", None, (("X-A", "b"),))),
+        (
+            "--data-raw $'{\"note\":\"it\\'s \\u0021\"}' -H 'content-type: a/b'",
+            ("POST", '{{"note":"it\'s !"}', (("content-type", "a/b"),)),
+        ),
+        ("-H 'Host: shop.example'", ("GET", None, (("Host", "shop.example"),))),
+        ("-H 'Host: 127.0.0.1:3000' -H 'Expect:' -H 'If-None-Match: \"1\"'", ("GET", None, ())),
+    ],
+)
+def test_a_command_is_sent_as_curl_sends_it(
+    options: str, sent: tuple[str, str | None, tuple[tuple[str, str], ...]], tmp_path: Path
+) -> None:
+    """Letters together, the quotes of browsers, another host's name, and headers that curl leaves out."""
+    (one,) = read(tmp_path, "calls.sh", f"curl {options} http://127.0.0.1:3000/x#y # 'done").requests
+    assert (one.method, one.body, one.headers) == sent and one.path == "/x"
+
+
+def test_a_path_is_sent_as_a_request_line_can_hold_it(tmp_path: Path) -> None:
+    """Letters beyond ASCII and spaces are percent-encoded, and what is so already stays."""
+    (one,) = read(tmp_path, "calls.sh", "curl 'http://127.0.0.1:3000/m\u00fcnchen?q=a b%20c&d={1}'").requests
+    assert one.path == "/m%C3%BCnchen?q=a%20b%20c&d={{1}"
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("curl 'http://127.0.0.1:3000/", "`calls.sh`, line 1, cannot be split into words"),
+        ("\ncurl 'http://127.0.0.1:3000/", "`calls.sh`, line 2, opens a quote that is never closed"),
+        ("curl http://127.0.0.1:3000/ | jq .", "goes on with `|`"),
+        ("curl -sI http://127.0.0.1:3000/", "has `-I`, which is not understood"),
+        ("curl -sG -d q=1 http://127.0.0.1:3000/", "has `-G`, which is not understood"),
         ("\nwget http://127.0.0.1:3000/", "`calls.sh`, line 2, begins with `wget`"),
         ("curl -F file=@x http://127.0.0.1:3000/", "has `-F`, which is not understood"),
         ("curl -d @body http://127.0.0.1:3000/", "has `-d`, which is not understood"),
@@ -151,6 +183,7 @@ def test_an_archive_knows_what_was_answered(tmp_path: Path) -> None:
         entry("http://127.0.0.1:3000/list", 304, **own),
         entry("http://127.0.0.1:3000/orders", 201, "POST", '{"a":1}'),
         entry("https://fonts.example.com/x", 200),
+        entry("ws://127.0.0.1:3000/", 101),
     ]
     found = read(tmp_path, "shop.har", json.dumps({"log": {"entries": entries}}))
     one, other = found.requests

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+import string
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from fairground.model import Expectation, LabError, LoadRequest
 from fairground.model.slot import literal_of
 
-FRAMED = {"host", "content-length", "connection", "transfer-encoding", "keep-alive", "proxy-connection", "upgrade"}
+FRAMED = {"content-length", "connection", "transfer-encoding", "keep-alive", "proxy-connection", "upgrade"}
 """Headers that the lab writes itself, or that are of a connection alone."""
+CONDITIONAL = {"if-none-match", "if-modified-since"}
+"""They ask for an answer without a body, which a browser had already."""
 PORTS = {"http": 80, "https": 443}
 LONGEST_NAME = 60
 
@@ -43,7 +46,7 @@ def load_requests(shown: str, calls: Iterable[Call], url: str) -> tuple[tuple[Lo
     names = unique_names(f"{call.method} {urlsplit(call.url).path}" for call in count)
     for name, (call, weight) in zip(names, count.items(), strict=True):
         expect = Expectation(call.status or 200)
-        headers = tuple((key, literal_of(value)) for key, value in call.headers if _is_sent(key))
+        headers = tuple((key, literal_of(value)) for key, value in call.headers if _is_sent(key, value, call.url))
         body = None if call.body is None else literal_of(call.body)
         requests.append(LoadRequest(name, call.method, literal_of(_target(call.url)), headers, body, expect, weight=weight))
         if call.status is None:
@@ -60,15 +63,26 @@ def unique_names(texts: Iterable[str]) -> Iterator[str]:
         yield name if seen[name] == 1 else f"{name}-{seen[name]}"
 
 
-def _is_sent(header: str) -> bool:
-    return header.lower() not in FRAMED and not header.startswith(":")
+def _is_sent(header: str, value: str, url: str) -> bool:
+    """True for a header that says more than the URL and the connection do: a `Host` of another name is one."""
+    name = header.lower()
+    if name == "host":
+        return value.lower() != urlsplit(_whole(url)).netloc.lower()
+    return name not in FRAMED | CONDITIONAL and not name.startswith(":")
+
+
+def _whole(url: str) -> str:
+    """A URL with its scheme; what is a path alone stays one."""
+    return url if "://" in url or url.startswith("/") else f"http://{url}"
 
 
 def _is_at(asked: str, url: str) -> bool:
     """True if a request goes to the service: to its scheme's host and port, or to a path alone."""
-    one, other = urlsplit(asked if "://" in asked or asked.startswith("/") else f"http://{asked}"), urlsplit(url)
+    one, other = urlsplit(_whole(asked)), urlsplit(url)
     if not one.netloc:
         return True
+    if one.scheme not in PORTS:  # a WebSocket, for one
+        return False
     try:
         ports = [part.port or PORTS.get(part.scheme) for part in (one, other)]
     except ValueError:
@@ -77,5 +91,6 @@ def _is_at(asked: str, url: str) -> bool:
 
 
 def _target(url: str) -> str:
-    parts = urlsplit(url if "://" in url or url.startswith("/") else f"http://{url}")
-    return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    """Path and query; what no request line may hold is percent-encoded."""
+    parts = urlsplit(_whole(url))
+    return quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), safe=string.punctuation)

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import base64
-import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
 from fairground.inputs.calls import Call
+from fairground.inputs.shell_words import Unclosed, split_commands
 from fairground.model import LabError
 
 FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"
 IGNORED = {
     "-s", "--silent", "-S", "--show-error", "-i", "--include", "-v", "--verbose", "-k", "--insecure", "-L", "--location", "-f",
-    "--fail", "-g", "--globoff", "--http1.1", "-N", "--no-buffer", "-sS", "-sf",
+    "--fail", "-g", "--globoff", "--http1.1", "-N", "--no-buffer",
 }  # fmt: skip
-"""Options that change nothing of a request that is sent here."""
+"""Options that change nothing of a request that is sent here: where a redirect is answered, that is told."""
 IGNORED_WITH_VALUE = {"-o", "--output", "-m", "--max-time", "--connect-timeout", "--retry", "-w", "--write-out", "--cacert"}
+ENDS = {"|", "||", "&&", "&", ";", ">", ">>"}
+"""Words after which a shell does something else."""
 
 
 @dataclass
@@ -34,34 +36,15 @@ class _Command:
 
 def read_commands(shown: str, text: str) -> Iterator[Call]:
     """Read each command of a file. LabError with its line for one that cannot be sent."""
-    for number, line in _logical_lines(text):
-        try:
-            words = shlex.split(line, comments=True)
-        except ValueError as error:
-            raise _wrong(
-                shown, number, f"cannot be split into words ({str(error).lower()})", "quote it as a shell needs it"
-            ) from None
-        if not words:
-            continue
-        if words[0] != "curl":
-            raise _wrong(
-                shown, number, f"begins with `{words[0]}`", "write commands of curl, or a file that ends in .toml or .har"
-            )
-        yield _call(words[1:], partial(_wrong, shown, number))
-
-
-def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """The lines with their numbers, those that end in a backslash joined with what follows."""
-    began, parts = 0, list[str]()
-    for number, line in enumerate(text.splitlines(), 1):
-        began = began or number
-        if line.endswith("\\"):
-            parts.append(line[:-1])
-            continue
-        yield began, " ".join([*parts, line])
-        began, parts = 0, []
-    if parts:
-        yield began, " ".join(parts)
+    try:
+        for number, words in split_commands(text):
+            if words[0] != "curl":
+                raise _wrong(
+                    shown, number, f"begins with `{words[0]}`", "write commands of curl, or a file that ends in .toml or .har"
+                )
+            yield _call(words[1:], partial(_wrong, shown, number))
+    except Unclosed as error:
+        raise _wrong(shown, error.line, "opens a quote that is never closed", "quote it as a shell needs it") from None
 
 
 def _wrong(shown: str, number: int, problem: str, hint: str) -> LabError:
@@ -72,17 +55,20 @@ def _call(words: list[str], wrong: Callable[[str, str], LabError]) -> Call:
     """The request that the words behind `curl` send."""
     found, left = _Command(), iter(words)
     for word in left:
-        option, value = _split(word)
-        if option is None:
+        if word in ENDS:
+            raise wrong(f"goes on with `{word}`", "write the command of curl alone")
+        if not word.startswith("-") or word == "-":
             if found.url is not None:
                 raise wrong("names two URLs", "write a command for each")
             found.url = word
-        elif option == "--compressed":
-            found.headers.append(("accept-encoding", "gzip, deflate"))
-        elif option not in IGNORED:
-            argument = next(left, None) if value is None else value
-            if argument is None or not _take(found, option, argument):
-                raise wrong(f"has `{option}`, which is not understood", "leave it out, or write the request as TOML")
+            continue
+        for option, value in _options(word):
+            if option == "--compressed":
+                found.headers.append(("accept-encoding", "gzip, deflate"))
+            elif option not in IGNORED:
+                argument = next(left, None) if value is None else value
+                if argument is None or not _take(found, option, argument):
+                    raise wrong(f"has `{option}`, which is not understood", "leave it out, or write the request as TOML")
     if found.url is None:
         raise wrong("names no URL", "for instance curl http://127.0.0.1:3000/")
     body = "&".join(found.data) if found.data else None
@@ -91,16 +77,17 @@ def _call(words: list[str], wrong: Callable[[str, str], LabError]) -> Call:
     return Call(found.method or ("GET" if body is None else "POST"), found.url, tuple(found.headers), body, None)
 
 
-def _split(word: str) -> tuple[str | None, str | None]:
-    """An option, and its value where that is written together with it; no option: None."""
-    if not word.startswith("-") or word == "-":
-        return None, None
+def _options(word: str) -> Iterator[tuple[str, str | None]]:
+    """The options of a word, each with its value where that is written together with it: `--url=X`, `-sXPOST`."""
     if word.startswith("--"):
         name, equals, value = word.partition("=")
-        return name, value if equals else None
-    if word in IGNORED or len(word) == 2:
-        return word, None
-    return word[:2], word[2:]
+        yield name, value if equals else None
+        return
+    for at, letter in enumerate(word[1:], 2):
+        if (option := f"-{letter}") not in IGNORED:
+            yield option, word[at:] or None
+            return
+        yield option, None
 
 
 def _take(found: _Command, option: str, value: str) -> bool:
@@ -112,7 +99,8 @@ def _take(found: _Command, option: str, value: str) -> bool:
             found.url = value
         case "-H" | "--header" if ":" in value:
             name, _, rest = value.partition(":")
-            found.headers.append((name.strip(), rest.strip()))
+            if rest.strip():  # without a value curl leaves the header out
+                found.headers.append((name.strip(), rest.strip()))
         case "-d" | "--data" | "--data-raw" | "--data-ascii" | "--data-binary" if option == "--data-raw" or value[:1] != "@":
             found.data.append(value)
         case "--json" if not value.startswith("@"):

@@ -9,9 +9,8 @@ from typing import Any
 from fairground.inputs.calls import Call
 from fairground.model import LabError
 
-CONDITIONAL = {"if-none-match", "if-modified-since"}
-"""They ask for an answer without a body, which a browser had already."""
 NOT_MODIFIED = 304
+"""The answer to a request on condition, which is asked without it here."""
 
 
 def read_archive(shown: str, text: str) -> Iterator[Call]:
@@ -28,8 +27,7 @@ def _call(entry: Mapping[str, Any]) -> Call:
     asked, status = entry["request"], int(entry["response"]["status"])
     headers = [(str(one["name"]), str(one["value"])) for one in asked.get("headers", ())]
     body = (asked.get("postData") or {}).get("text")
-    kept = tuple((name, value) for name, value in headers if name.lower() not in CONDITIONAL)
     return Call(
-        str(asked["method"]).upper(), str(asked["url"]), kept, None if not body else str(body),
+        str(asked["method"]).upper(), str(asked["url"]), tuple(headers), None if not body else str(body),
         None if status in (0, NOT_MODIFIED) else status,
     )  # fmt: skip
