@@ -226,6 +226,15 @@ def test_what_cannot_be_told_is_no_miss() -> None:
     assert all_missed == "No rate of the load curve kept p99<50ms: at 100/s 50.00% of the requests missed p99<50ms"
 
 
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [(kept_always, 0), (lambda rate, _: missed(rate), BAD_ANSWER), (lambda rate, _: untold(rate), NOTHING_MEASURED)],
+)
+def test_a_capacity_without_a_rate_is_no_success(answer: Answer, code: int) -> None:
+    """The rate is the answer there. A try of which nobody asks for one ends with 0."""
+    assert exit_code(curve(answer, confirmations=3), is_capacity=True) == code and exit_code(curve(answer)) == 0
+
+
 def test_a_server_that_stalls_is_said_to() -> None:
     """The rate that missed says why: here the server gave no answer for a while. One that answers all the time is only slow."""
 

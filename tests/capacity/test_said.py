@@ -87,6 +87,49 @@ def test_what_comes_after_the_start_is_good(first: int, monkeypatch: pytest.Monk
 
 
 @pytest.mark.live
+def test_a_service_that_fails_now_and_then_has_started() -> None:
+    """Who answered well before fails: that is no start, whatever comes later."""
+    found = seen(lambda number, _: answer(500 if number == 5 else 200))
+    assert of(found, "status").severity is Severity.REJECT and "the statuses 200, 500" in of(found, "status").sentence
+    assert not [one for one in found.findings if one.id == "start"]
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("lost", [(0, 3), (18,)], ids=["two", "the last"])
+def test_some_requests_without_an_answer_are_counted(lost: tuple[int, ...]) -> None:
+    """The others were answered: that is what is said, and not that nobody answers."""
+
+    def answers(number: int, _: bytes) -> bytes | None:
+        return None if number - 1 in lost else answer(200, b"hello", "connection: close")
+
+    found = seen(answers)
+    told = of(found, "unanswered")
+    assert told.severity is Severity.REJECT and told in found.broken
+    assert told.sentence.startswith(f"{len(lost)} of 20 requests, sent one after the other, got no answer: the connection broke")
+
+
+@pytest.mark.live
+def test_an_old_version_keeps_no_connection() -> None:
+    """HTTP/1.0 closes unless it says otherwise: each request gets its answer, and nothing could be kept open."""
+    found = seen(lambda *_: answer().replace(b"HTTP/1.1", b"HTTP/1.0", 1), most=1)
+    assert (
+        of(found, "keep-alive").sentence == "20 requests needed 20 connections: the service speaks HTTP/1.0, and keeps none open"
+    )
+    assert of(found, "status").sentence == "20 answers, all with status 200"
+
+
+@pytest.mark.live
+def test_a_long_request_is_sent_in_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its beginning comes byte by byte, and the rest at once: else a service with a time limit would seem broken."""
+    sent, send = list[bytes](), protocol.ServiceWire.send
+    monkeypatch.setattr(protocol.ServiceWire, "send", lambda wire, data: (sent.append(data), send(wire, data))[1])
+    with odd(lambda *_: answer(200, b"hello", "connection: close")) as port:
+        asked = Asked("127.0.0.1", port, "localhost", "POST", "/", body=b"x" * 50_000)
+        assert protocol._split(asked, 200) is None
+    assert protocol.SINGLE_BYTES < len(sent) < 2 * protocol.SINGLE_BYTES and all(sent)
+
+
+@pytest.mark.live
 def test_a_rate_limit_is_named() -> None:
     """Refusals for asking too often are no broken conduct, and what they hide is not told as wrong."""
     found = seen(lambda number, _: answer() if number < 12 else answer(429, b"", "retry-after: 1"))

@@ -100,6 +100,11 @@ def test_a_refusal_ends_it_with_a_sentence(shop: int, tmp_path: Path) -> None:
         question.ask_before(asked_at(shop, tmp_path / "calls.sh"))
     assert error.value.message == '`get-orders`, GET /orders, was answered with status 401: {"error": "log in"}'
     assert error.value.hint and "-H" in error.value.hint
+    with odd(lambda *_: answer(302, b"", "location: /login?token=w0rd")) as port:
+        (tmp_path / "calls.sh").write_text(f"curl -L http://127.0.0.1:{port}/orders\n")
+        with pytest.raises(LabError, match=r"answered with status 302: a redirect to /login\?token=\(hidden\)$") as error:
+            question.ask_before(asked_at(port, tmp_path / "calls.sh"))
+    assert error.value.hint == "ask there; if that is right, write TOML: expect = { status = 302 }"
     with odd(lambda *_: answer(403, b"no")) as port, pytest.raises(LabError) as error:
         question.ask_before(asked_at(port, SHOP))
     assert error.value.message == "`POST /login`, which fills the table `data.sessions`, was answered with status 403: no"

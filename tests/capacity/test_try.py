@@ -114,6 +114,18 @@ def test_errors_alone_are_not_loaded(tmp_path: Path) -> None:
     assert meant.returncode == 0, meant.stderr
 
 
+@pytest.mark.nightly
+def test_a_capacity_without_a_rate_is_a_bad_answer(tmp_path: Path) -> None:
+    """No rate keeps the objective: that is exit code 1, as of a stack. The options of a service are those of `try`."""
+    with served("faulty", "--script", "[[rule]]\non = {every = 1}\noutcome = 'ok'\npieces = 2\ngap_ms = 30") as port:
+        environment = os.environ | {"PYTHONPATH": quiet.PATH, "CI": "1", "NO_COLOR": "1"}
+        words = ("capacity", f"http://127.0.0.1:{port}/", "--slo", "p50<5ms", "--timeout-ms", "900", "--results", str(tmp_path))
+        done = subprocess.run(
+            [sys.executable, "-m", "fairground", *words], env=environment, capture_output=True, text=True, timeout=180
+        )
+    assert done.returncode == 1, done.stderr
+
+
 def test_a_lie_in_a_compressed_body_is_found(tmp_path: Path) -> None:
     """One answer in ten holds something else, as gzip: the load finds it."""
 

@@ -51,7 +51,9 @@ class People:
 
 
 @contextmanager
-def logging_in(status: int, answer: str, closes: bool = False) -> Iterator[tuple[int, list[dict[str, str]]]]:
+def logging_in(
+    status: int, answer: str, closes: bool = False, version: str = "HTTP/1.1"
+) -> Iterator[tuple[int, list[dict[str, str]]]]:
     """A server that answers each login so: its port, and what it was sent. `EMAIL` in the answer is that of the request.
 
     `closes`: it says that it closes the connection, and does.
@@ -59,7 +61,7 @@ def logging_in(status: int, answer: str, closes: bool = False) -> Iterator[tuple
     seen: list[dict[str, str]] = []
 
     class Login(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+        protocol_version = version
 
         def do_POST(self) -> None:
             sent = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -89,11 +91,11 @@ def day(tmp_path: Path) -> Workload:
     return day_at(tmp_path).fill({"people": 2, "entries": "/entries"})
 
 
-@pytest.mark.parametrize("closes", [False, True])
-def test_each_row_logs_in_once(closes: bool, day: Workload) -> None:
+@pytest.mark.parametrize(("closes", "version"), [(False, "HTTP/1.1"), (True, "HTTP/1.1"), (False, "HTTP/1.0")])
+def test_each_row_logs_in_once(closes: bool, version: str, day: Workload) -> None:
     """Its cells stand in the request, escaped as JSON is, and what the answer said stands beside them."""
     people = People(list(PEOPLE))
-    with logging_in(200, '{"token":"of EMAIL"}', closes) as (port, seen):
+    with logging_in(200, '{"token":"of EMAIL"}', closes, version) as (port, seen):
         found, refused = supply.fill(day, cast(Database, people), supply.ServerAddress("127.0.0.1", port))
     assert refused is None and people.asked == [b"SELECT person, email FROM people LIMIT 2"]
     assert found.rows["people"] == Rows(("person", "email"), tuple(PEOPLE))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from fairground.capacity.service import known
 from fairground.capacity.service.values import Closed, Visit
 from fairground.model import LabError
+from fairground.model.record import TryAsked
 from fairground.report import comparison, two_tries
 from fairground.report.comparison import ComparisonLine
 from fairground.stats.differences import DifferenceWord
@@ -43,6 +46,15 @@ def test_one_try_each_has_a_ratio_and_no_interval() -> None:
     assert any("--against" in one for one in notes) and any("compare A1,A2,A3 B1,B2,B3" in one for one in notes)
 
 
+@pytest.mark.parametrize("asks", ["POST /x\n\nother", "GET /y"])
+def test_what_was_not_asked_for_the_same_is_told(asks: str) -> None:
+    """Another path, body or file of requests: the ratios are of different requests."""
+    one, other = (replace(tried(1000), asks=text) for text in ("POST /x\n\nbody", asks))
+    said = "A and B were not asked for the same: the ratios are of different requests"
+    assert said in two_tries.compare_tries([one], [other])[1]
+    assert said not in two_tries.compare_tries([one], [one])[1]
+
+
 def test_two_tries_of_a_side_call_nothing() -> None:
     """Two values can agree by chance."""
     assert line([tried(1000), tried(1000)], [tried(1900), tried(1901)]).difference.word is DifferenceWord.INCONCLUSIVE
@@ -64,7 +76,18 @@ def test_what_the_machine_spoiled_is_left_out() -> None:
         two_tries.compare_tries([EMPTY], [EMPTY])
 
 
-def test_other_requests_are_said() -> None:
-    """A ratio of different paths is no effect of a change."""
-    other = replace(tried(1000), url="http://127.0.0.1:3000/y")
-    assert any("different requests" in one for one in two_tries.compare_tries([tried(1000)], [other])[1])
+@pytest.mark.parametrize(
+    ("changes", "same"),
+    [
+        ({"url": "http://other:3001/x?a=1"}, True),
+        ({"seconds": 9}, True),
+        ({"url": "http://here:3000/y"}, False),
+        ({"body": "{}"}, False),
+        ({"headers": (("accept", "text/html"),)}, False),
+        ({"requests": "3 requests of shop.toml (sha256 other)"}, False),
+    ],
+)
+def test_what_is_asked_is_all_but_where_and_how_long(changes: dict[str, Any], same: bool) -> None:
+    """Two services asked for the same by other addresses are comparable."""
+    asked = TryAsked("http://here:3000/x?a=1", "get", (), None, "p99<50ms", 1, 2000, True, False, None, requests="(sha256 one)")
+    assert (known._asks(asked) == known._asks(replace(asked, **changes))) is same

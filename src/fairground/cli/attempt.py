@@ -98,7 +98,7 @@ def run(given: Given, confirmations: int = 0) -> None:
         inputs = Inputs(places, record.head.command, record=record)
         asked, mix = _same_requests(given, address.restore(record.head.asked, _asked_again(given, record.head.asked)))
     else:
-        asked, mix = _with_requests(given, replace(_asked(given), confirmations=confirmations))
+        asked, mix = _with_requests(given, _asked(given, confirmations))
         inputs = Inputs(places, typed.command())
     _warn(asked.command)
 
@@ -121,14 +121,19 @@ def run(given: Given, confirmations: int = 0) -> None:
     _say(page, found, given["as_json"])
     if (wrote := _written(found)) is not None and not given["as_json"]:
         say.line(wrote)
-    if code := exit_code(found):
+    if code := exit_code(found, is_capacity=asked.confirmations > 0):
         raise typer.Exit(code)
 
 
-def exit_code(found: Visit) -> int:
-    """Return what a try ends with: 1 where a person would call the service broken, or it misses the rate that it must serve."""
+def exit_code(found: Visit, is_capacity: bool = False) -> int:
+    """Return what a try ends with: 1 where a person would call the service broken, or it misses the rate that it must serve.
+
+    A capacity without a rate ends with 1 where rates missed the objective, and with 3 where none could be judged.
+    """
     if found.broken or found.keeps_enough is False:
         return BAD_ANSWER
+    if is_capacity and found.kept_per_s is None:
+        return BAD_ANSWER if any(point.judgement.low is False for point in found.curve) else NOTHING_MEASURED
     return NOTHING_MEASURED if found.at_least_per_s is not None and found.keeps_enough is None else 0
 
 
@@ -137,7 +142,8 @@ def _writes(asked: TryAsked) -> str:
     loads = len(CONNECTIONS) + len(SHARES)
     return (
         f"{asked.method.upper()} may write: about 30 requests of the checks, and then as many as the service answers in some"
-        f" {loads * asked.seconds + WARM_LOOKS * WARM_S:.0f} s or more. Only the checks: --no-load"
+        f" {loads * asked.seconds + WARM_LOOKS * WARM_S:.0f} s or more"
+        + ("" if asked.confirmations else ". Only the checks: --no-load")
     )
 
 
@@ -207,13 +213,14 @@ def _asked_again(given: Given, kept: TryAsked) -> TryAsked:
     )
 
 
-def _asked(given: Given) -> TryAsked:
+def _asked(given: Given, confirmations: int = 0) -> TryAsked:
     """Read what is tried, and how, from the command line. LabError for what cannot be meant."""
     text, command = _address(given["what"] or [], given["url"])
     url = _whole(text, "https" if given["insecure"] or given["ca"] is not None else "http")
     threads = numbers.positive("--threads", given["threads"])
     if not given["no_load"]:
-        fewer = "let the shell open more files (ulimit -n 4096), or make only the checks: --no-load"
+        fewer = "let the shell open more files (ulimit -n 4096)"
+        fewer += "" if confirmations else ", or make only the checks: --no-load"
         setup.check_amounts(Load(max(CONNECTIONS), threads=threads), CellSettings(), fewer)
     return TryAsked(
         url,
@@ -232,6 +239,7 @@ def _asked(given: Given) -> TryAsked:
         expects=_status(given["expect_status"]),
         follows=given["follow"],
         database=given["database"],
+        confirmations=confirmations,
         at_least_per_s=_at_least(given),
     )
 

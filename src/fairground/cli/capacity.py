@@ -31,8 +31,10 @@ from fairground.model.record import CapacityAsked, RecordKind
 from fairground.report.capacity import part_lines, rows, sentences, text_curve
 
 LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS = 2_000, 10_000
-OF_A_SERVICE = ("method", "body", "header", "requests", "at_least")
-"""Options of `try` that say what a service is asked."""
+OF_A_SERVICE = (
+    "method", "body", "header", "requests", "at_least", "timeout_ms", "expect_status", "follow", "mine", "ca", "insecure",
+)  # fmt: skip
+"""Options of `try` that say what a service is asked, and how."""
 
 CONFIRMATIONS, STEP_S = 3, 5
 OPTIONS = (

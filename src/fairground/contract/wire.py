@@ -57,6 +57,18 @@ class HttpAnswer:
         """True if the `connection` header names `option` (`close`, `keep-alive`)."""
         return option in [word.strip().lower() for word in (self.header("connection") or "").split(",")]
 
+    @property
+    def ends_with_connection(self) -> bool:
+        """True if only the end of the connection tells the end of the body."""
+        bodiless = self.status in (204, 304)
+        return not bodiless and self.header("content-length") is None and self.header("transfer-encoding") is None
+
+    @property
+    def is_last(self) -> bool:
+        """True if its connection has no further answer: HTTP/1.0 keeps it on demand alone (RFC 9112 §9.3)."""
+        by_version = self.version == "1.0" and not self.says("keep-alive")
+        return self.says("close") or by_version or self.ends_with_connection
+
 
 class CaseWire:
     """One connection, plain or by TLS, that must be done by `deadline_s` (of `time.monotonic`). Every failure is a Trouble."""

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fairground.capacity.service import question
+from fairground.capacity.service import pairs, question
 from fairground.capacity.service.request import Asked
 from fairground.capacity.service.values import Conduct
 from fairground.host import Child
@@ -92,17 +92,14 @@ def _round(bench: Bench, sides: tuple[_Service, _Service], effort: RoundsEffort,
 
 
 def _conduct(sides: tuple[_Service, _Service]) -> dict[str, list[Finding]]:
-    """Tell which checks of a service fail, and whether both give the same answer."""
+    """Tell which checks of a service fail, and whether both give the same answers."""
     found = dict[str, list[Finding]]()
     for side in sides:
         for one in () if side.conduct is None else side.conduct.broken:
             found.setdefault(side.label, []).append(Finding("conduct", Severity.WARN, f"the check `{one.id}`: {one.sentence}"))
     a, b = (side.conduct for side in sides)
-    if a is not None and b is not None and (a.status, a.body) != (b.status, b.body):
-        words = (
-            f"its answer is another one: status {b.status} and {b.body_bytes:,} bytes, against {a.status} and {a.body_bytes:,}"
-        )
-        found.setdefault(sides[1].label, []).append(Finding("conduct", Severity.WARN, words))
+    if a is not None and b is not None and (others := pairs.other_answers(a, b)):
+        found.setdefault(sides[1].label, []).extend(others)
     return found
 
 
@@ -135,7 +132,10 @@ class _Service:
             self.conduct = question.examine(request, several)
             if not self.conduct.good:
                 status = self.conduct.status
-                hint = f"give what it asks for, such as -H 'Authorization: …'; if {status} is good: --expect-status {status}"
+                how = (
+                    f"--expect-status {status}" if several is None else f"write `expect = {{ status = {status} }}` into the file"
+                )
+                hint = f"give what it asks for, such as -H 'Authorization: …'; if {status} is good: {how}"
                 raise LabError(f"`{self.label}` answers with status {status}: there is nothing to compare", hint)
         workload = several or question.workload(request, self.conduct)
         process, _ = service.process_of(child, request)

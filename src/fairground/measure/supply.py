@@ -153,7 +153,7 @@ class Asker:
         wire.until(deadline_s)
         wire.send(request.encode(self._address.host, self._address.port))
         answer = wire.answer(request.method)
-        if answer.says("close"):
+        if answer.is_last:
             self.__exit__()
         return answer
 

@@ -190,8 +190,8 @@ def of_suite(
             group.loads,
             group.topologies,
             group.settings,
-            group.blocks or 1,
-        )  # fmt: skip
+            blocks=group.blocks or 1,
+        )
         for group in suite.groups
     ]
     return build(suite, parts, command, unavailable, hosts)

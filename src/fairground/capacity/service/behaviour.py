@@ -14,7 +14,7 @@ from statistics import mode
 from urllib.parse import urljoin, urlsplit
 
 from fairground.capacity.service import coding, protocol, timers
-from fairground.capacity.service.request import LIMITED, LONG_S, Asked, ServiceWire, ends_with_connection
+from fairground.capacity.service.request import LIMITED, LONG_S, Asked, ServiceWire
 from fairground.capacity.service.values import Conduct
 from fairground.contract.encryption import HTTP_1, HTTP_2, chosen_protocol, speaks_http, speaks_tls
 from fairground.contract.wire import HttpAnswer, Trouble
@@ -69,6 +69,8 @@ class _Sequence:
     rest_ms: list[float] = field(default_factory=list)
     """From its first byte to the whole answer, of the same answers."""
     opened: int = 0
+    missed: list[Trouble] = field(default_factory=list)
+    """Why requests got no answer, beside others that did."""
     agreed: str | None = None
     """The version and the cipher of TLS; None: plain."""
 
@@ -102,7 +104,15 @@ def examine(asked: Asked) -> Conduct:
     good = [answer for answer in seen.answers if answer.status == status]
     bodies = {answer.body for answer in good}
     told = _statuses(asked, seen, status, place)
-    findings = [*start, *_encryption(asked, seen), told, _bodies(good), *_answered(asked, seen), *protocol.checks(asked, status)]
+    findings = [
+        *start,
+        *_encryption(asked, seen),
+        told,
+        *_missed(seen),
+        _bodies(good),
+        *_answered(asked, seen),
+        *protocol.checks(asked, status),
+    ]
     return Conduct(
         status=status,
         content_type=good[0].header("content-type"),
@@ -122,7 +132,7 @@ def _settled(asked: Asked) -> tuple[_Sequence, tuple[Finding, ...]]:
     """
     began, seen = time.monotonic(), _repeated(asked)
     bad = [answer.status for answer in seen.answers if not asked.is_good(answer.status) and answer.status != LIMITED]
-    if not bad:
+    if not bad or asked.is_good(seen.answers[0].status):  # what answered well before has started
         return seen, ()
     status = seen.answers[-1].status
     while not asked.is_good(status) and time.monotonic() - began < SETTLE_S.get(status // 100, SETTLE_USUAL_S):
@@ -203,34 +213,38 @@ def _no_answer(asked: Asked, trouble: Trouble) -> LabError:
 
 
 def _repeated(asked: Asked) -> _Sequence:
-    """Send one request after the other; a connection that the service closes is opened anew. Trouble without any answer."""
+    """Send one request after the other; a connection that the service closes is opened anew.
+
+    Trouble where the first request has no answer, or no connection stands any more.
+    """
     seen = _Sequence()
     wire: ServiceWire | None = None
     try:
         until_s = time.monotonic() + LONG_S
         for _ in range(REPEATS):
-            if len(seen.answers) >= LEAST_REPEATS and time.monotonic() > until_s:
+            if (seen.missed or len(seen.answers) >= LEAST_REPEATS) and time.monotonic() > until_s:
                 break
             reused = wire is not None
             if wire is None:
                 wire = ServiceWire(asked)
                 seen.opened, seen.agreed = seen.opened + 1, wire.agreed
             began = time.monotonic()
-            wire.send(asked.encode())
             try:
+                wire.send(asked.encode())
                 answer = wire.answer(asked.method)
             except Trouble as trouble:
                 wire.__exit__()
                 wire = None
-                if not (reused and trouble.kind in ("closed", "reset")):
+                if not seen.answers and not (reused and trouble.kind in ("closed", "reset")):
                     raise
+                seen.missed += [] if reused and trouble.kind in ("closed", "reset") else [trouble]
                 continue
             seen.answers.append(_light(answer, seen.answers))
             if reused:
                 ended = time.monotonic()
                 seen.took_ms.append((ended - began) * 1000)
                 seen.rest_ms.append((ended - wire.began_s) * 1000)
-            if answer.says("close") or ends_with_connection(answer):
+            if answer.is_last:
                 wire.__exit__()
                 wire = None
     finally:
@@ -301,6 +315,14 @@ ADVICE = {
 """What to do about answers that all have this status."""
 
 
+def _missed(seen: _Sequence) -> Iterator[Finding]:
+    """Tell that some of the requests got no answer."""
+    if seen.missed:
+        count, first = len(seen.missed), seen.missed[0].sentence
+        sentence = f"{count} of {count + len(seen.answers)} requests, sent one after the other, got no answer: {first}"
+        yield _finding("unanswered", Severity.REJECT, sentence, unanswered=count)
+
+
 def _bodies(answers: Sequence[HttpAnswer]) -> Finding:
     """Tell whether all bodies are the same, and what of them is compared under load."""
     bodies, first = {answer.body for answer in answers}, answers[0]
@@ -320,13 +342,16 @@ def _bodies(answers: Sequence[HttpAnswer]) -> Finding:
 def _answered(asked: Asked, seen: _Sequence) -> Iterator[Finding]:
     """Tell what the repeated answers show: framing, kept connections, a plateau of latencies."""
     count = len(seen.answers)
-    if any(ends_with_connection(answer) for answer in seen.answers):
+    if any(answer.ends_with_connection for answer in seen.answers):
         sentence = "answers have neither a length nor chunks: their connection ends them, so each request needs a new one"
         yield _finding("length", Severity.WARN, sentence)
     else:
         yield _finding("length", Severity.NOTE, "every answer says where it ends, and does")
     if seen.opened == 1:
         yield _finding("keep-alive", Severity.NOTE, f"one connection served {count} requests")
+    elif all(answer.version == "1.0" for answer in seen.answers):
+        sentence = f"{count} requests needed {seen.opened} connections: the service speaks HTTP/1.0, and keeps none open"
+        yield _finding("keep-alive", Severity.WARN, sentence, connections=seen.opened)
     else:
         sentence = f"{count} requests needed {seen.opened} connections: the service closes what could be kept open"
         yield _finding("keep-alive", Severity.WARN, sentence, connections=seen.opened)

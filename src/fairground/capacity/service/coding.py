@@ -31,13 +31,17 @@ def is_spoiled(answer: HttpAnswer) -> bool:
 
 def content_of(answer: HttpAnswer) -> bytes | None:
     """The content of a body; None where it cannot be read here, or is longer than bodies may be."""
-    named = name_of(answer)
+    return decode(answer.body, name_of(answer))
+
+
+def decode(body: bytes, named: str | None) -> bytes | None:
+    """Decode a body of this coding; None as above."""
     if named is None:
-        return answer.body
+        return body
     if named not in (*GZIP, *DEFLATE):
         return None
-    whole = _inflated(answer.body, ANY_FRAME)
-    return _inflated(answer.body, BARE) if whole is None and named in DEFLATE else whole
+    whole = _inflated(body, ANY_FRAME)
+    return _inflated(body, BARE) if whole is None and named in DEFLATE else whole
 
 
 def _inflated(body: bytes, frame: int) -> bytes | None:

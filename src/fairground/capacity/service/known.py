@@ -16,4 +16,11 @@ def service_of(record: Record[TryAsked, ServicePart]) -> Visit:
     asked = record.head.asked
     kept, of_file = objective.parse(asked.objective), asked.requests is not None
     found = parts.visit(asked.url, asked.method.upper(), kept, record.entries, of_file)
-    return replace(found, at_least_per_s=asked.at_least_per_s)
+    return replace(found, at_least_per_s=asked.at_least_per_s, asks=_asks(asked))
+
+
+def _asks(asked: TryAsked) -> str:
+    """Method, path, headers and body, or the file of requests with its digest; not where the service is."""
+    path = asked.url.partition("://")[2].partition("/")[2]
+    headers = [f"{name}: {value}" for name, value in sorted(asked.headers)]
+    return "\n".join([f"{asked.method.upper()} /{path}", *headers, asked.body or "", asked.requests or ""])

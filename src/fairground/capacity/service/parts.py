@@ -152,7 +152,8 @@ def visit(url: str, method: str, objective: Objective, parts: Sequence[ServicePa
         ),
     )
     if seen is not None and not seen.good:
-        notes.append(f"nothing was loaded, for no answer is good; if {seen.status} is: --expect-status {seen.status}")
+        how = f"write `expect = {{ status = {seen.status} }}` into the file" if of_file else f"--expect-status {seen.status}"
+        notes.append(f"nothing was loaded, for no answer is good; if {seen.status} is: {how}")
     if loops and seen is not None and (most := most_connections(seen.body_bytes)) < OPEN_CONNECTIONS:
         size = f"{seen.body_bytes / 1e6:,.1f} MB"
         notes.append(f"answers of {size} were asked for over {most} connections at most: the load engine holds no more of them")

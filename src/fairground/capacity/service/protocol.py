@@ -6,12 +6,14 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from fairground.capacity.service.request import LIMITED, LONG_S, Asked, ServiceWire, ends_with_connection
+from fairground.capacity.service.request import LIMITED, LONG_S, Asked, ServiceWire
 from fairground.contract.wire import HttpAnswer, Trouble
 from fairground.model import Finding, Severity
 
 PAUSE_S = 0.002
 CLOSED_WITHIN_S = 2.0
+SINGLE_BYTES = 300
+"""So many bytes of a request are sent one by one, and the rest at once: else a long one would meet every time limit."""
 CUTS, CUTS_OF_WRITES = 12, 3
 """At so many places a request is cut; at fewer where each try may change something."""
 PIPELINED = 4
@@ -109,14 +111,15 @@ def _split(asked: Asked, status: int) -> str | None:
     """Send the request cut at several places, and once byte by byte: a server must wait for the rest."""
     data, cuts = asked.encode(), CUTS if asked.method in SAFE else CUTS_OF_WRITES
     places = sorted({max(1, len(data) * number // (cuts + 1)) for number in range(1, cuts + 1)})
-    partings = [[data[at : at + 1] for at in range(len(data))], *([data[:place], data[place:]] for place in places)]
+    single = [data[at : at + 1] for at in range(min(SINGLE_BYTES, len(data)))]
+    partings = [[*single, data[len(single) :]], *([data[:place], data[place:]] for place in places)]
     until_s = time.monotonic() + LONG_S
     for number, parts in enumerate(partings):
         if time.monotonic() > until_s:
             break
         where = f"cut after byte {places[number - 1]}" if number else "sent byte by byte"
         with ServiceWire(asked) as wire:
-            for part in parts:
+            for part in filter(None, parts):
                 wire.send(part)
                 time.sleep(PAUSE_S)
             try:
@@ -146,8 +149,7 @@ def _idle(asked: Asked, status: int) -> str | None:
         answer = wire.answer(asked.method)
         if _other_status(answer, status):
             return f"status {answer.status} instead of {status}"
-        by_version = answer.version == "1.0" and not answer.says("keep-alive")  # there a connection is kept on demand
-        if answer.says("close") or by_version or ends_with_connection(answer):
+        if answer.is_last:
             return None
         began = time.monotonic()
         if wire.closes(IDLE_S):
@@ -166,7 +168,7 @@ def _pipeline(asked: Asked, status: int) -> str | None:
                 if _other_status(answer, status):
                     return f"answer {answered + 1} has status {answer.status} instead of {status}"
                 answered += 1
-                if answer.says("close") or ends_with_connection(answer):
+                if answer.is_last:
                     break
         except Trouble as trouble:
             if not answered or trouble.kind not in ("closed", "reset"):

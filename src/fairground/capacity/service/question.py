@@ -51,7 +51,8 @@ def examine(asked: Asked, several: Workload | None) -> Conduct:
     else:
         seen = behaviour.examine(replace(_sent(asked, _first_of(one, several)), expects=one.expect.status))
     # Under load the file says what is right, and no body is held against the first one.
-    return replace(seen, body=None, findings=tuple(finding for finding in seen.findings if finding.id != "body"))
+    findings = tuple(finding for finding in seen.findings if finding.id != "body")
+    return replace(seen, body=None, findings=findings, statuses={one.name: one.expect.status for one in several.requests})
 
 
 def workload(asked: Asked, conduct: Conduct) -> Workload:
@@ -113,7 +114,7 @@ def _joined(given: Headers, own: Headers) -> Headers:
 
 
 def _settled(asked: Asked, one: LoadRequest) -> LoadRequest:
-    """The request with the status of its first answer, which is good below 400."""
+    """The request with the status of its first answer, which is good from 200 to 299."""
     sent = _sent(asked, one)
     name = f"`{one.name}`, {one.method} {secret.redact(sent.target)},"
     try:
@@ -122,10 +123,12 @@ def _settled(asked: Asked, one: LoadRequest) -> LoadRequest:
             answer = wire.answer(one.method)
     except Trouble as trouble:
         raise LabError(f"{name} got no answer: {foreign.line(str(trouble), foreign.SENTENCE_CHARACTERS)}") from None
-    if answer.status >= 400:
-        shown = foreign.line(answer.body[:SHOWN_BYTES].decode("utf-8", "replace"))
-        hint = f"give what it asks for, such as -H; if that is right, write TOML: expect = {{ status = {answer.status} }}"
-        raise LabError(f"{name} was answered with status {answer.status}: {shown}", hint)
+    if answer.status >= 300:
+        place, right = answer.header("location"), f"if that is right, write TOML: expect = {{ status = {answer.status} }}"
+        said, ask = answer.body[:SHOWN_BYTES].decode("utf-8", "replace"), "give what it asks for, such as -H"
+        if answer.status < 400 and place is not None:
+            said, ask = f"a redirect to {secret.redact(place)}", "ask there"
+        raise LabError(f"{name} was answered with status {answer.status}: {foreign.line(said)}", f"{ask}; {right}")
     return replace(one, expect=replace(one.expect, status=answer.status))
 
 

@@ -72,9 +72,3 @@ class ServiceWire(CaseWire):
     def closes(self, within_s: float) -> bool:
         self.until(time.monotonic() + within_s + self._patience_s)
         return super().closes(within_s)
-
-
-def ends_with_connection(answer: HttpAnswer) -> bool:
-    """True if only the end of the connection tells the end of the body."""
-    bodiless = answer.status in (204, 304)
-    return not bodiless and answer.header("content-length") is None and answer.header("transfer-encoding") is None

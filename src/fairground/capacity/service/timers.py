@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from fairground.capacity.service.request import Asked, ServiceWire, ends_with_connection
+from fairground.capacity.service.request import Asked, ServiceWire
 from fairground.contract.wire import Trouble
 from fairground.model import Finding, Severity
 
@@ -106,7 +106,7 @@ def _pace(kind: type[ServiceWire], asked: Asked) -> _Timing | None:
                 answer = wire.answer(asked.method)
                 until_ms.append((wire.began_s - began_s) * 1000)
                 rest_ms.append((time.monotonic() - wire.began_s) * 1000)
-                if answer.says("close") or ends_with_connection(answer):
+                if answer.is_last:
                     break
     except Trouble:
         pass

@@ -45,6 +45,8 @@ class Visit:
     """Whether a file says what it is asked, and what is right."""
     at_least_per_s: float | None = None
     """The rate that must keep the objective, where one was asked for."""
+    asks: str = ""
+    """What it is asked, as far as a record keeps it: two that were asked for the same have the same text."""
 
     @property
     def broken(self) -> tuple[Finding, ...]:
@@ -133,11 +135,21 @@ class Conduct:
     """The place that a redirect led to, which is loaded in place of the URL's own."""
     good: bool = True
     """Whether a client wants such an answer; else there is nothing to load."""
+    statuses: Mapping[str, int] = field(default_factory=dict)
+    """Of several requests, each by its name: the status that is good."""
 
     @property
     def is_compared(self) -> bool:
         """True if bodies are held against the first one under load: all were the same, and what they hold can be read."""
         return self.body is not None and (self.coding is None or coding.is_readable(self.coding))
+
+    @property
+    def content(self) -> bytes | None:
+        """The content of the body, as far as that can be read here; else the body as it came. None: answers differ."""
+        if self.body is None:
+            return None
+        found = coding.decode(self.body, self.coding)
+        return self.body if found is None else found
 
     @property
     def broken(self) -> tuple[Finding, ...]:
