@@ -1,4 +1,4 @@
-"""What a `kill -9` leaves behind: each measuring verb is killed at several moments, and gone on with. A table as Markdown.
+"""What a `kill -9` leaves behind: `run`, `compare`, `capacity` and `try` are killed at several moments, and gone on with.
 
     bench/kills.py --moments 10 --only compare
 
@@ -61,7 +61,7 @@ class Killed:
 
 
 def verbs() -> list[Verb]:
-    """Short forms of all that can be gone on with."""
+    """Short forms of four that can be gone on with."""
     port = free_port()
     serve = [str(frame.ROOT / "engine" / "target" / "release" / "fairload"), "null", "--port", str(port), "--threads", "1"]
     held = ("sh", "-c", f"sleep 600 | {' '.join(serve)}")  # it serves until its standard input closes

@@ -63,11 +63,17 @@ def measure(rows: Sequence[dict[str, Any]], seats: Sequence[str], repeat: int) -
 
 def page(rows: Sequence[dict[str, Any]], seats: Sequence[str], found: Found, repeat: int, seconds: float) -> str:
     """The page, as Markdown: a row for each planted limit, with how often it was named alone in each of the seats."""
+    tried = [
+        (planted.expected(row, seat), found.get((planted.ROWS.index(row), seat), Counter[str]()))
+        for row in rows
+        for seat in seats
+    ]
+    alone, trials = sum(counts[limit] for limit, counts in tried), sum(counts.total() for _, counts in tried)
     lines = [
         "# How often a planted limit is named",
         "",
         f"Trials of 3 s on {frame.machine_words()}, {repeat} of each row, none tried again,",
-        f"in {seconds / 60:.0f} minutes. Made anew by `make bench-limits`.",
+        f"in {seconds / 60:.0f} minutes. The limit was named alone in {alone} of {trials}. Made anew by `make bench-limits`.",
         "",
         "*Shared*: all roles share all cores. *Apart*: the server has cores of its own, as it has by default. There a server of",
         "one process fills its seat, which is `app-cpu` and not `app-serial`.",

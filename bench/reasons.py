@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ import planted  # noqa: E402
 Row = dict[str, Any]
 MEASURED = re.compile(r"\| `([^`]+)` \| (.+) \| (confirmed|withdrawn|open|no experiment)(?: ✗)? \| .*\|$")
 """A line of the page with an experiment: row, what it said, its outcome."""
+OUTCOMES = {"confirmed": "confirmed", "withdrawn": "withdrawn", "open": "open", "none": "without an experiment"}
 
 
 def main() -> None:
@@ -98,14 +101,22 @@ def page(known: dict[str, Row]) -> str:
         "# Reasons, proven",
         "",
         f"One experiment on each planted limit, and on each reason that is wrong, on {frame.machine_words()}.",
-        "A planted limit must be confirmed, a wrong reason withdrawn; *open* is neither.",
+        "A planted limit must be confirmed, unless its row says what else it is.",
+        "A wrong reason must be withdrawn; *open* is neither.",
         "What a minute leaves open may be tried again with more time (`--budget 2m`), as the number of starts shows.",
-        f"{as_it_must} of {len(tried)} came out so. Made anew by `make bench-reasons`.",
+        f"{as_it_must} of {len(tried)} came out so. {outcomes_of(rows)} Made anew by `make bench-reasons`.",
     ]
     for title, part in (("Planted limits", planted.ROWS), ("Wrong reasons", planted.WRONG)):
         lines += ["", f"## {title}", "", "| reason | experiment and interval | outcome | |", "|--|--|--|--|"]
         lines += [line(row, known.get(name(row))) for row in part]
     return "\n".join([*lines, ""])
+
+
+def outcomes_of(rows: Sequence[tuple[Row, Row]]) -> str:
+    """How many of the planted limits had which outcome, in a sentence."""
+    outcomes = Counter(found["outcome"] for row, found in rows if "wrong" not in row)
+    told = [f"{outcomes[one]} {words}" for one, words in OUTCOMES.items() if outcomes[one]]
+    return f"Of {outcomes.total()} planted limits: {', '.join(told)}."
 
 
 def line(row: Row, found: Row | None) -> str:

@@ -28,7 +28,7 @@ ABOUT = """\
 `compare` does. The documented one is written as its framework's documentation shows; what the tuned one adds stands below the
 tables. A tuning is rarely alone, so a row says what all of a variant's tunings buy together. In parentheses stands the 95 %
 interval. **Bold** is what `compare` called a difference; `=` is equivalent, `?` is inconclusive, – was not measured.
-*Not called*: the interval lies beside no change, and `compare` calls no difference: it rests on fewer than five starts, or is not
+*Not called*: the interval excludes zero, and still `compare` calls no difference. It rests on fewer than five starts, or is not
 sure enough for two quantities at once.
 *Too wide*: the ends of the interval are more than a factor of four apart, and nothing is found.
 """

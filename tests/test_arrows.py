@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections.abc import Mapping
 
 import grimp
 import pytest
 
+from builders.paths import ROOT
 from builders.sources import LAB, lab_files, nodes, parsed, shown
 
 MAY_IMPORT: Mapping[str, set[str]] = {
@@ -45,6 +47,7 @@ PURE = (
     "judge",
     "run/counting",
     "run/doubts",
+    "run/first",
     "run/plan",
     "run/question",
     "run/retry",
@@ -107,6 +110,20 @@ def test_the_table_is_whole_and_has_no_circle() -> None:
 def test_nothing_imports_cli() -> None:
     """The command line is on top: only the program's entry knows it."""
     assert {module for module, others in arrows().items() if "cli" in others} == {"__main__"}
+
+
+def test_the_document_has_this_table() -> None:
+    """ARCHITECTURE.md allows each module the same arrows, and names the same modules as those that only compute."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    told = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", text, re.MULTILINE))
+    every = MAY_IMPORT.keys() | {"cli"}
+    rest = {
+        module: every - {module} - set(re.findall(r"\w+", words)[2:]) for module, words in told.items() if words.startswith("all")
+    }
+    named = {module: set(words.split(", ")) - {"–"} for module, words in told.items() if module not in rest}
+    assert {**named, **rest} == {**MAY_IMPORT, "cli": set(MAY_IMPORT)}
+    (pure,) = re.findall(r"^- (`stats`[^.]*) do no I/O", text, re.MULTILINE)
+    assert set(re.findall(r"`([^`]+)`", pure)) == set(PURE)
 
 
 def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:

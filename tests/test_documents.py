@@ -126,6 +126,20 @@ def test_numbers_in_prose_are_those_of_the_page_that_they_lead_to(name: str) -> 
     assert numbers_elsewhere((ROOT / name).read_text(encoding="utf-8"), pages) == []
 
 
+READ_ALOUD = re.compile(r"Take the cell of `(.+)` on `(.+)`: it shows \*\*(.+)\*\*, \*\*(.+)\*\* and `(.+)`\.")
+
+
+def test_the_cell_that_is_read_aloud_is_one_of_the_matrix() -> None:
+    """The README explains a cell as it stands in the table of all servers, of which its picture is the beginning."""
+    found = READ_ALOUD.search((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert found
+    stack, workload, group, number, limit = found.groups()
+    text = (ROOT / "docs" / "matrix.md").read_text(encoding="utf-8")
+    rows = [row.strip("| ").split(" | ") for row in re.findall(r"^\| .*", text, re.MULTILINE)]
+    (cell,) = (row[rows[0].index(workload)] for row in rows if row[0] == stack)
+    assert re.fullmatch(rf"{re.escape(number)} .* % {re.escape(group)} {re.escape(limit)}", cell), cell
+
+
 APART = re.compile(r"(?<![\d.,])(\d[\d,]*(?:\.\d+)?)(?:–| to )(\d[\d,]*(?:\.\d+)?) ?×?(?=[,)])")
 
 

@@ -60,7 +60,7 @@ def test_what_is_kept_is_shown_and_the_last_of_several_counts(tmp_path: Path) ->
     assert f"| `{first}` | goodput rises by 90 % | confirmed |" in text and "too short" not in text
     assert f"| `{second}` | there is none | no experiment |" in text
     assert f"| `{wrong}` | by mistake | confirmed ✗ |" in text
-    assert "1 of 2 came out so" in text and "not measured yet" in text
+    assert "1 of 2 came out so. Of 2 planted limits: 1 confirmed, 1 without an experiment." in text and "not measured yet" in text
 
 
 def test_what_an_earlier_page_shows_stays_on_it(tmp_path: Path) -> None:

@@ -51,6 +51,7 @@ def test_a_row_counts_each_of_the_seats(monkeypatch: pytest.MonkeyPatch) -> None
     }
     page = LIMITS.page([row], (SHARED, APART), found, 10, 600)
     assert "| `app-serial` | crew, ping | 9 of 10 | 1 × app-serial, app-cpu | 8 of 10 | 2 × app-serial |" in page
+    assert "The limit was named alone in 17 of 20." in page
     assert "| planted | in | shared: named alone | otherwise | apart: named alone | otherwise |" in page
 
 

@@ -95,7 +95,7 @@ def test_a_row_tells_the_gains_and_what_was_called() -> None:
 
 
 def test_what_an_interval_says_and_nobody_called_is_told_so() -> None:
-    """A row whose interval lies beside no change says why it is not bold, and one of ends that are far apart finds nothing."""
+    """A row whose interval excludes zero says why it is not bold, and one of ends that are far apart finds nothing."""
     line = {"change": -0.5, "change_low": -0.6, "change_high": -0.4, "verdict": "inconclusive"}
     assert TUNING.cell({"lines": {"goodput": line}}, "goodput") == "-50.0% (-60.0% to -40.0%) not called"
     wide = line | {"change_low": -0.9, "change_high": 1.4}

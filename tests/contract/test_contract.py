@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from builders.contracts import CASES, SEEDS
+from builders.contracts import CASES, EVERY_WORKLOAD, SEEDS
+from builders.paths import ROOT
 from fairground import contract, postgres
 from fairground.contract import procedures
 from fairground.contract.case import CaseKind, Expect, Request
@@ -295,6 +296,18 @@ def test_documents_agree_on_the_routes() -> None:
     good = [step.request for case in CASES for step in case.steps if step.expect.statuses in ((200,), (201,), (204,))]
     asked = {re.sub(r"/\d+$", "/ID", request.target.partition("?")[0]) for request in good if request.raw is None}
     assert table == {path.replace("{id}", "ID") for path in described} == asked
+
+
+def test_the_page_of_the_audit_tells_each_edge() -> None:
+    """Each workload with edges has its rows in the table, with their shares, and no other one has."""
+    page = (ROOT / "docs" / "reference" / "audit.md").read_text(encoding="utf-8")
+    told: dict[str, float] = {}
+    for names, share in re.findall(r"^\| (`[^|]+) \| [^|]+ \| ([\d.]+) % \|", page, re.MULTILINE):
+        for name in re.findall(r"`([^`]+)`", names):
+            told[name] = told.get(name, 0.0) + float(share)
+    own = [one for one in EVERY_WORKLOAD if one.id in WORKLOADS]
+    shares = {one.id: 100 * max(sum(edge.share for edge in request.edges) for request in one.requests) for one in own}
+    assert told == pytest.approx({name: share for name, share in shares.items() if share})
 
 
 A = "[[case]]\nid='a'\ntitle='t'\n"

@@ -105,6 +105,12 @@ def test_folder_is_complete_and_small(server: manifest.Server) -> None:
     assert all(sum(part.values()) <= CODE_LINES for part in lines.values()), lines
 
 
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/decisions/033-a-servers-length.md"])
+def test_who_writes_a_server_is_told_how_short_it_stays(page: str) -> None:
+    """The pages that tell the bound have the number that is counted against."""
+    assert f"{CODE_LINES} lines" in (ROOT / page).read_text(encoding="utf-8")
+
+
 def code_lines(path: Path) -> int:
     """Lines that are neither blank nor a comment of their own."""
     return sum(

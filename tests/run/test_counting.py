@@ -49,7 +49,7 @@ def test_wide_intervals_get_more_starts_within_the_budget() -> None:
 
 
 def test_a_difference_that_chance_may_have_made_gets_more_starts() -> None:
-    """However narrow the interval is: it excludes none, and not surely."""
+    """However narrow the interval is: it excludes zero, and not surely."""
     sure, unsure = (
         [start("a", 1, 10_000), start("a", 2, 10_002), start("b", 1, 10_080), start("b", 2, b)] for b in (10_081, 10_099)
     )

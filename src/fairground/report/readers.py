@@ -204,7 +204,7 @@ def questions(suite: Suite, trials: Sequence[Trial]) -> tuple[QuestionTable, ...
             "How many connections, and do I need a pooler?",
             ("stack", "workload", "clients", "the server's pool", "pooler", "answers/s", "p99 ms", "errors"),
             tuple(map(_pool_cells, pool_rows(trials))),
-            "No stack of this suite was measured with several pools, or with a pooler and without.",
+            "No stack of this suite was measured on kept connections with several pools, or with a pooler and without.",
         ),
         QuestionTable(
             "Should I answer 503?",

@@ -19,7 +19,7 @@ from fairground.stats.intervals import Interval, student, t_interval
 FLOOR = 0.005
 """A smaller share is not worth telling: another compiler, or another order of functions, moves a count as much."""
 SURE = 0.999
-"""A difference is called where an interval of this confidence excludes none.
+"""A difference is called where an interval of this confidence excludes zero.
 
 Starts are made until something is called or the interval is narrow, and each look at them is a chance to be wrong.
 """
@@ -59,7 +59,7 @@ class CountChange:
 
     @property
     def is_open(self) -> bool:
-        """True if chance is not excluded, though the interval excludes none: more starts are wanted, however narrow it is."""
+        """True if chance is not excluded, though the interval excludes zero: more starts are wanted, however narrow it is."""
         return self.ratio is not None and not self.called and not self.ratio.low <= 1 <= self.ratio.high
 
     @property
