@@ -373,11 +373,12 @@ class StartedStack(Loaded):
         self.findings += filter(None, [blame.no_room(self.use.no_room, is_told and not self.faults.lifted)])
         if (result := self._joined()) is None or self.before is None:
             return
-        self.findings.extend(answers.denials(result, self.workload))
+        lost = self.faults.most_lost(self.recovery)
+        self.findings.extend(answers.denials(result, self.workload, lost or 0))
         rules, probes = self.bench.thresholds.rules, self.prober.probes if self.prober is not None else []
         self.findings.extend(written.findings(probes, PATIENCE_S))
         counted = result if self.prober is None else written.with_probes(result, probes, self.prober.asked)
-        told, lost = recovery.with_doubts(counted, self.arm.cell), self.faults.most_lost(self.recovery)
+        told = recovery.with_doubts(counted, self.arm.cell)
         self.audit = audit.lines(self.database, self.workload, told, self.use, self.before, rules, lost)
         if self.recovery is not None:
             self.recovery, said = self.faults.count_lost(self.recovery, self.audit, self.workload, told.done)
