@@ -279,12 +279,21 @@ def test_limit_by_too_few_connections() -> None:
     """A closed loop whose connections all wait while nothing is full is named; an open loop, or a busy machine, is not."""
     waiting = result(latency_ok=latency(900_000, mean_us=1_000_000.0))
     assert limit(roles(server=0.3), waiting) == "too-few-connections"
-    (found,) = bottleneck.limits(CELL, waiting, roles(server=0.3), HOST, DATABASE, 2, REASONS)
+    (found,) = bottleneck.limits(CELL, waiting, roles(server=0.3, database=0.1), HOST, DATABASE, 2, REASONS)
     assert found.sentence.endswith(
         "nothing was full. More connections may give more, or the server serves one request after the other:"
         " the same with 200 connections would tell"
     )
     assert limit(roles(server=1.6), waiting) is None
+    assert limit(roles(server=0.3, generator=0.2), waiting, replace(HOST, busy_share=0.98)) is None
     assert limit(roles(server=0.3), replace(waiting, busiest_thread_share=0.8)) is None
     opened = replace(CELL, load=replace(CELL.load, model="open", rate_per_s=100.0))
     assert limit(roles(server=0.3), waiting, cell=opened) is None
+
+
+def test_a_database_whose_processors_nobody_reads_is_said() -> None:
+    """A given database may be full unseen: where it was at work, nothing more is claimed than was read."""
+    waiting = result(latency_ok=latency(900_000, mean_us=1_000_000.0))
+    for database, said in ((DATABASE, True), (replace(DATABASE, wait_events={"idle": 250}), False)):
+        (found,) = bottleneck.limits(CELL, waiting, roles(server=0.3), HOST, database, 2, REASONS)
+        assert ("nothing was full (the database's processors are not read)" in found.sentence) is said

@@ -164,5 +164,6 @@ def test_limit_by_pool() -> None:
     waiting = result(latency_ok=latency(900_000, mean_us=1_000_000.0))
     assert limit(roles(server=0.3, database=0.4), waiting, database=BUSY_POOL) == "pool"
     assert limit(roles(server=1.0, database=0.9), waiting, database=BUSY_POOL) == "app-cpu"
+    assert limit(roles(server=0.3, generator=0.2), waiting, replace(HOST, busy_share=0.98), BUSY_POOL) is None
     assert limit(roles(server=0.3), result(latency_ok=latency(900, mean_us=1000.0)), database=BUSY_POOL) is None
     assert limit(roles(server=0.3), waiting, database=replace(BUSY_POOL, wait_events={"running": 500})) == "too-few-connections"

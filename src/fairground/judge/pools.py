@@ -53,7 +53,7 @@ def pools(counters: TrialCounters) -> Iterator[Finding]:
     elif busy >= counters.at.pool_busy * allowed:
         yield POOL.finding(
             f"{busy:.0f} of the pool's {allowed} connections had a statement under way on average while the processors had time"
-            " left: a larger pool would be used",
+            f" left{counters.unread}: a larger pool would be used",
             **evidence,
         )
 

@@ -220,7 +220,7 @@ WIRE = Reason(
 POOL = Reason(
     "pool",
     "requests wait for a connection of the pool",
-    "{pool_busy:%} of the pool's connections were at work, requests waited for them, and nothing was full",
+    "{pool_busy:%} of the pool's connections were at work, requests waited for them, and the machine was not {cores_full:%} full",
     _rises("twice and four times the pool"),
 )
 SMALL_POOL = Reason(
