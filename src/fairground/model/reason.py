@@ -250,7 +250,7 @@ TOO_FEW_CONNECTIONS = Reason(
 SERIALISED = Reason(
     "serialised",
     "the server takes one request after the other",
-    "the same, where the run holds the cell with more or fewer connections, and more gave no more",
+    "the same, where the run holds the cell with more or fewer connections, more gave no more, and no other limit held them",
     untested="two loads have shown it already: more connections gave no more",
 )
 
