@@ -378,7 +378,7 @@ class StartedStack(Loaded):
         rules, probes = self.bench.thresholds.rules, self.prober.probes if self.prober is not None else []
         self.findings.extend(written.findings(probes, PATIENCE_S))
         counted = result if self.prober is None else written.with_probes(result, probes, self.prober.asked)
-        told = recovery.with_doubts(counted, self.arm.cell)
+        told = recovery.with_doubts(counted, self.stack_arm.judged_cell_of(self.use))
         self.audit = audit.lines(self.database, self.workload, told, self.use, self.before, rules, lost)
         if self.recovery is not None:
             self.recovery, said = self.faults.count_lost(self.recovery, self.audit, self.workload, told.done)
@@ -386,7 +386,7 @@ class StartedStack(Loaded):
         if self.written:
             transactions, good = (sum(part) for part in zip(*self.written, strict=True))
             self.audit += (answers.transactions_line(transactions, good),)
-        self.audit += self.flushes.line(self.arm.cell)
+        self.audit += self.flushes.line(self.stack_arm.connections_at_once)
         # A crash may take answered rows, which `count_lost` has counted; and moments of commits are not kept over it for sure.
         lines, notes = self.witness.read([] if self.faults.crashed else self.seen.logs, probes)
         self.audit += lines
@@ -399,13 +399,13 @@ class StartedStack(Loaded):
         """Name what limited a trial, unless a fault did. A search names each load's limits, and a comparison asks for none."""
         if self.diagnosis is not None or self.trial is None or self.recovery is not None:
             return
-        roles, host, result = self._trial_window(result)
+        (roles, host, result), cell = self._trial_window(result), self.stack_arm.judged_cell_of(self.use)
         at, work = self.bench.thresholds, None if self.use is None else self.use.work
         whole = read_whole(needs.counts_of(self.workload, result), work, at.rules)
-        for reason in bottleneck.limits(self.arm.cell, result, roles, host, self.use, self.bench.cores, at.reasons, whole):
+        for reason in bottleneck.limits(cell, result, roles, host, self.use, self.bench.cores, at.reasons, whole):
             self.findings.append(reason)
             self.diagnosis = self.diagnosis or reason.id
-        self.findings.extend(connecting.findings(self.arm.cell, result, roles, self.use, at.reasons))
+        self.findings.extend(connecting.findings(cell, result, roles, self.use, at.reasons))
 
     def _trial_window(self, joined: Result) -> tuple[Mapping[str, RoleUse], HostUse | None, Result]:
         """Roles, machine and result of the trial's window, which comes first; nothing is known of the two where it had none.
