@@ -62,7 +62,6 @@ from fairground.model import (
     foreign,
 )
 from fairground.model.cause import DATABASE, INSTRUMENT
-from fairground.model.reason import PREPARED_STATEMENTS
 from fairground.postgres import Database
 
 
@@ -326,7 +325,7 @@ class StartedStack(Loaded):
                 name, reject = f"{self.arm.cell.topology.pooler} {pooler.version}", self.bench.thresholds.rules.prepared_reject
                 if (lost := self.lost.finding(name, self.results, self.findings, reject)) is not None:
                     self.findings.append(lost)
-                    self.diagnosis = PREPARED_STATEMENTS.id
+                    self.diagnosis = prepared.limit_of(lost)
             known = {finding.id for finding in self.findings}
             spoken = {"server-exit"} if known & {"ready", "server-exit"} else set()
             self.findings.extend(finding for finding in self.path.close() if finding.id not in spoken)

@@ -62,7 +62,7 @@ def _falls(change: str, when: str = "") -> tuple[Prediction, ...]:
 PREPARED_STATEMENTS = Reason(
     "prepared-statements",
     "the pooler mixes up prepared statements",
-    "a pooler mixes up named statements: the drivers' own errors say so",
+    "a pooler mixes up named statements: the drivers' own errors say so, and so many requests failed that it rejects",
     _rises("no named prepared statements"),
     waits=True,
 )
