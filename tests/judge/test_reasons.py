@@ -215,12 +215,19 @@ def test_limit_by_ports(connect: int, reason: str, said: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("drops", "max_us", "said"), [(12, 1_004_000, "backlog"), (12, 500_000, None), (0, 1_004_000, None), (None, 3_000_000, None)]
+    ("drops", "max_us", "said"),
+    [(100, 1_004_000, "backlog"), (99, 1_004_000, None), (100, 500_000, None), (0, 1_004_000, None), (None, 3_000_000, None)],
 )
 def test_limit_by_backlog(drops: int | None, max_us: int, said: str | None) -> None:
-    """Dropped connections that were tried again after a second are named; either alone is not."""
+    """Connections that were dropped and tried again for a tenth of their time are named; fewer, or either alone, are not."""
     use = RoleUse(1e6, None, None, "cgroup2", dropped_connections=drops)
     assert limit({"server": use}, result(connect=latency(100, max_us=max_us))) == said
+
+
+def test_one_dropped_connection_hides_no_other_limit() -> None:
+    """One of 100 connections waited for one of ten seconds: the server's processors are still what was full."""
+    use = RoleUse(19e6, None, None, "cgroup2", dropped_connections=1)
+    assert limits({"server": use}, result(connect=latency(100, max_us=1_004_000))) == ["app-cpu"]
 
 
 def test_limit_by_a_connection_for_each_request() -> None:

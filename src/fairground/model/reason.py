@@ -117,7 +117,8 @@ DB_COMMIT = Reason(
 BACKLOG = Reason(
     "backlog",
     "connections wait to be accepted",
-    "connections were dropped by a full listen queue, and some took {retry_us:s} s and more",
+    "connections were dropped by a full listen queue, some took {retry_us:s} s and more, and such waits took {backlogged:%} of"
+    " the connections' time",
     _rises("connections that stay open"),
     waits=True,
     alone=True,
