@@ -6,7 +6,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import psycopg
 
@@ -84,8 +84,11 @@ class WatchedArm:
             cpu_us = {role: self.meters[role].cpu_ns() / 1000 for role in LOOKED_AT if role in self.meters}
             meter = self.meters.get("server")
             memory_bytes = None if meter is None else meter.memory_bytes
-            held = (open_descriptors(meter.child.alive()), meter.threads_now) if isinstance(meter, RoleMeter) else (None, None)
-            self.looks.append(Look(time.time(), memory_bytes, cpu_us, stolen_us(), *held))
+            look = Look(time.time(), memory_bytes, cpu_us, stolen_us())
+            if isinstance(meter, RoleMeter):
+                alive = meter.child.alive()
+                look = replace(look, descriptors=open_descriptors(alive), threads=meter.threads_now, processes=len(alive))
+            self.looks.append(look)
 
     def look_at_port(self) -> None:
         """Ask once who holds the server's port while it is loaded."""
