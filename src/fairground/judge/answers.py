@@ -224,8 +224,13 @@ def connection_limit(cell: Cell, rules: Rules) -> int:
 
     That is the budget, and a few for those that were closed and still end when their successors open.
     """
-    budget = cell.topology.pooler_size if cell.topology.pooler else cell.settings.pool_total
+    budget = connections_allowed(cell)
     return budget + max(int(rules.renewed_least), math.ceil(budget * rules.renewed_share))
+
+
+def connections_allowed(cell: Cell) -> int:
+    """The connections to the database that the server may hold, or its pooler."""
+    return cell.topology.pooler_size if cell.topology.pooler else cell.settings.pool_total
 
 
 def connections_at_once(cell: Cell) -> int:

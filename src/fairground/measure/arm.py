@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from fairground.host import Child, Resident
 from fairground.host.emulation import Emulator, Locator
 from fairground.judge import answers, bottleneck, pools, thresholds
+from fairground.judge.thresholds import Rules
 from fairground.model import (
     AuditLine,
     Cell,
@@ -91,6 +92,12 @@ class StackArm(Arm):
     def holds_a_pool(self) -> bool:
         """True if it was told the size of its pool: who is told none is held to none, unless a pooler stands before it."""
         return self.stack.server.is_told("pool_size") or self.cell.topology.pooler is not None
+
+    def allowed_connections(self, cell: Cell, rules: Rules) -> tuple[int, int] | None:
+        """The connections that it may hold under the settings of a cell, and with those that still end; None: any number."""
+        if not self.holds_a_pool:
+            return None
+        return answers.connections_allowed(cell), answers.connection_limit(cell, rules)
 
     @property
     def connections_at_once(self) -> int | None:

@@ -114,9 +114,10 @@ class StartedStack(Loaded):
         self.lifetime.begin()
         return happened
 
-    def most_connections(self, cell: Cell) -> int:
-        """The most connections at once that the database lets it have under the settings of a cell."""
-        return answers.connection_limit(cell, self.bench.thresholds.rules) if self.stack_arm.holds_a_pool else UNLIMITED
+    def limit_connections(self, cell: Cell) -> None:
+        """Let the database give it so many connections at once as the settings of a cell say."""
+        self.seen.allowed = allowed = self.stack_arm.allowed_connections(cell, self.bench.thresholds.rules)
+        self.database.limit_connections(UNLIMITED if allowed is None else allowed[1])
 
     def notice_crash(self) -> None:
         """Find out whether the database server still is the one that it was. MachineError where it has ended."""
@@ -140,7 +141,7 @@ class StartedStack(Loaded):
             with self.phase("reset"), self.database.keep_asking():
                 self.database.reset(self.arm.data)
                 self.lifetime.begin()
-                self.database.limit_connections(self.most_connections(self.arm.cell))
+                self.limit_connections(self.arm.cell)
                 self.database.alter(self.stack_arm.statements)
             if self.database.shared:
                 self.find("shared-role", Severity.NOTE, f"the server logged in as the lab does: {self.database.shared}")
