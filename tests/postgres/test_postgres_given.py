@@ -164,7 +164,7 @@ def test_given_server_without_the_right_to_create_roles(bare: Database, tmp_path
         with psycopg.connect(found.server_url()) as one, psycopg.connect(found.server_url()):
             assert one.execute("SELECT current_user").fetchone() == ("somebody",)
             assert found.connections() == 2
-        assert found.refused_connections() is None
+        assert found.refusals() is None
         assert found.shared is not None and 'ALTER ROLE "somebody" CREATEROLE' in found.shared
         found.stop()
 
@@ -192,7 +192,7 @@ def test_given_server_that_allows_roles(bare: Database) -> None:
                 assert postgres.activity(ours)[found.name].statements == (("idle", "SELECT 'seen'"),)
             with pytest.raises(psycopg.OperationalError, match="too many connections for role"):
                 psycopg.connect(found.server_url())
-        assert found.shared is None and found.refused_connections() is None
+        assert found.shared is None and found.refusals() is None
         found.stop()
         assert roles(bare) == set()
 
