@@ -7,7 +7,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -22,9 +22,26 @@ from builders.trials import CELL
 from fairground import postgres
 from fairground.host import Keeper
 from fairground.inputs import manifest, workload_files
+from fairground.judge import recovery
 from fairground.measure import Bench, faults, run
 from fairground.measure.watch import WatchedArm
-from fairground.model import Cell, CellSettings, Durability, Fault, FaultKind, Load, PlanSlot, Severity, Topology, Trial, Verdict
+from fairground.model import (
+    Audit,
+    AuditLine,
+    Cell,
+    CellSettings,
+    Durability,
+    Fault,
+    FaultKind,
+    Invariant,
+    Load,
+    Outcomes,
+    PlanSlot,
+    Severity,
+    Topology,
+    Trial,
+    Verdict,
+)
 from fairground.model.cause import LAB_STOPPED
 from fairground.postgres import Activity, Database, Refusals
 from fairground.topology import Census
@@ -121,6 +138,18 @@ def test_a_stall_leaves_the_budget_as_it_is(monkeypatch: pytest.MonkeyPatch) -> 
     one = faulty(Steps())
     one.carry_out(STALL)
     assert one.seen.counts_connections and one.refusals() == (3, 2) and not one.lifted
+
+
+@pytest.mark.parametrize(("equals", "lost"), [("before + good.make-it", 40), ("before + good.make-it - good.remove", None)])
+def test_what_is_lost_is_not_read_off_a_sum_that_cancels_out(equals: str, lost: int | None) -> None:
+    """Where one request removes what another made, sixty rows less and twenty more are no forty writes."""
+    one = faulty(Steps())
+    one.crashed = True
+    workload = next(one for one in workload_files.load_workloads(SEEDS) if one.id == "crud")
+    asked = replace(workload, audit=Audit(True, (Invariant("rows", "as many as were made", "", equals),)))
+    found = recovery.recovery(2.0, 0.4, ([100] * 60, [0] * 60), 6.0, Outcomes(6000, 0, {}, 0, 0, 0, 0, 0, 0, 0))
+    told, _ = one.count_lost(found, (AuditLine("rows", "as many as were made", 40, 0, 60),), asked, 6000)
+    assert told.lost == lost
 
 
 @pytest.fixture(scope="module")
