@@ -50,7 +50,11 @@ class Simulated:
             for rate, seconds in rates
         )
         whole = SimpleNamespace(seconds=(), samples=(LATE,) * late)
-        return SimpleNamespace(ok=900, rate_per_s=900.0, whole=whole, steps=made, void=None, limits=lambda cell, cores: ())
+        return SimpleNamespace(ok=900, rate_per_s=900.0, whole=whole, steps=made, void=None)
+
+    def limits(self, *_: object) -> tuple[()]:
+        """Nothing is known of it."""
+        return ()
 
     def settle(self, *_: object) -> None:
         """There is nothing to wait for."""

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from fairground.host import machine
+from fairground.host.child import OPEN_FILES
 from fairground.host.machine import MachineCheck
 from fairground.host.strangers import Used
 
@@ -134,6 +135,13 @@ def test_open_files_without_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """No limit at all is enough."""
     limits(monkeypatch, 1024, resource.RLIM_INFINITY)
     assert machine._files().state == "ok"
+
+
+@pytest.mark.parametrize(("hard", "most"), [(1_048_576, OPEN_FILES), (20_000, 20_000), (resource.RLIM_INFINITY, OPEN_FILES)])
+def test_servers_have_the_files_that_the_keeper_gives(monkeypatch: pytest.MonkeyPatch, hard: int, most: int) -> None:
+    """The lab's own soft limit is no limit of theirs."""
+    limits(monkeypatch, 1024, hard)
+    assert machine.most_descriptors() == most
 
 
 @pytest.mark.parametrize(

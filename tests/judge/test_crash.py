@@ -28,7 +28,7 @@ def test_only_a_database_that_does_not_wait_may_lose() -> None:
 )
 def test_missing_writes_are_counted_up_to_a_bound(there: int, missing: int, holds: bool) -> None:
     """More than may be lost is no crash's doing, and more than was asked for is somebody's, too."""
-    line = crash.loss_line(AuditLine("rows", "one row each", there, 1000, 1005), 300)
+    line = crash.loss_line(AuditLine("rows", "one row each", there, 1000, 1005), 1000, 300)
     assert (line.found, line.holds) == (missing, holds)
 
 
@@ -42,7 +42,7 @@ def test_what_is_missing_is_told_from_the_lines_that_count() -> None:
     """A line in either form says the same; others say nothing, and where none counts nobody knows."""
     other = AuditLine("sum", "no loss", 1, 0, 0)
     assert crash.count_lost((ROWS, other), ["rows"], lossy=False) == 10
-    assert crash.count_lost((crash.loss_line(ROWS, 300), other), ["rows"], lossy=True) == 10
+    assert crash.count_lost((crash.loss_line(ROWS, 1000, 300), other), ["rows"], lossy=True) == 10
     assert crash.count_lost((AuditLine("rows", "", 1003, 1000, 1005),), ["rows"], lossy=False) == 0
     assert crash.count_lost((other,), [], lossy=True) is None
 

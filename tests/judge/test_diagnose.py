@@ -161,6 +161,8 @@ def test_a_denied_answer_has_its_reason() -> None:
     )
     about = replace(WORKLOADS["lookup"], errors_expected=(404,))
     assert answers.denials(result(outcomes(status={404: 12})), about) == ()
+    taken = result(outcomes(status={404: 12}))  # of rows that a crash may have taken
+    assert not answers.denials(taken, WORKLOADS["lookup"], 12) and answers.denials(taken, WORKLOADS["lookup"], 11)
 
 
 def test_answers_outside_the_window_count_as_wrong() -> None:

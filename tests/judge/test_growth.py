@@ -113,9 +113,9 @@ def test_noise_is_no_leak(noise: list[int]) -> None:
     assert rate is None or rate < 3 * MB
 
 
-def held(numbers: Callable[[float], int], limit: int | None = 1024) -> list[Finding]:
-    """What is found of so many descriptors and as many threads at each moment."""
-    looks = [Look(1e9 + i * 0.2, None, {}, 0.0, numbers(i * 0.2), numbers(i * 0.2)) for i in range(51)]
+def held(numbers: Callable[[float], int], limit: int | None = 1024, processes: int = 1) -> list[Finding]:
+    """What is found of so many descriptors and as many threads at each moment, of all processes together."""
+    looks = [Look(1e9 + i * 0.2, None, {}, 0.0, numbers(i * 0.2), numbers(i * 0.2), processes) for i in range(51)]
     return list(growth.held_findings(looks, RESULT, limit, None, RULES))
 
 
@@ -127,6 +127,7 @@ def test_descriptors_and_threads_that_leak_are_named() -> None:
     assert "the limit of 1,024 would be reached in 88 s" in descriptors.sentence
     assert (threads.id, threads.severity, threads.evidence["full_in_s"]) == ("threads-grow", Severity.NOTE, None)
     assert held(lambda at_s: 40 + round(10 * at_s), limit=1_000_000)[0].severity is Severity.NOTE
+    assert held(lambda at_s: 40 + round(10 * at_s), processes=4)[0].evidence["limit"] == 4 * 1024
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_other_reasons_stand() -> None:
     """A trial that was limited by something else, or by nothing that is known, is not touched; it still counts for others."""
     full = at(64, 805.0, "app-cpu")
     assert levels.with_levels([full, at(32, 800.0)], REASONS)[0] == full
-    assert levels.with_levels([full, at(32, 800.0)], REASONS)[1].diagnosis == "serialised"
+    assert levels.with_levels([at(16, 400.0), full], REASONS)[0].findings[0].sentence.startswith("more connections gave more")
     assert levels.with_levels([at(32, 800.0, None), at(64, 800.0, None)], REASONS)[0].diagnosis is None
 
 
@@ -89,3 +89,21 @@ def test_blocks_count_by_their_median() -> None:
     trials = [at(8, rate, block=block) for block, rate in enumerate((800.0, 300.0, 805.0), 1)]
     trials += [at(16, 810.0, block=block) for block in (1, 2, 3)]
     assert {one.diagnosis for one in levels.with_levels(trials, REASONS)} == {"serialised"}
+
+
+@pytest.mark.parametrize("others", ["pool", "app-cpu", None])
+def test_what_another_limit_holds_is_not_serialised(others: str | None) -> None:
+    """Sixty-four connections wait for a pool of eight: that eight gave as much shows no lock, and the sentence has their limit."""
+    held = levels.with_levels([at(8, 800.0), at(64, 805.0, others)], REASONS)[0]
+    assert held.diagnosis == "too-few-connections"
+    if others is None:
+        assert held == at(8, 800.0)
+        return
+    (found,) = held.findings
+    assert f"8 connections 800 a second, 64 connections 805, where the limit was `{others}`: " in found.sentence
+
+
+def test_blocks_of_a_level_have_the_limit_of_most() -> None:
+    """One block of three that another program disturbed decides nothing."""
+    disturbed = [at(64, 805.0, diagnosis, block) for block, diagnosis in enumerate(("app-cpu", *["too-few-connections"] * 2), 1)]
+    assert levels.with_levels([at(8, 800.0), *disturbed], REASONS)[0].diagnosis == "serialised"

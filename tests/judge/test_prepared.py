@@ -81,6 +81,17 @@ def test_share_decides(window: Outcomes, completed_ok: int, severity: Severity, 
     found = prepared.finding(replace(RESULT, window=window, completed_ok=completed_ok), "pgbouncer-tx 1.18.0", LOST, 0.01)
     assert (found.id, found.severity, found.evidence["failed_share"]) == ("prepared-statements", severity, share)
     assert found.evidence["error"] == LOST and LOST in found.sentence and "`pgbouncer-tx 1.18.0`" in found.sentence
+    assert prepared.limit_of(found) == ("prepared-statements" if severity is Severity.REJECT else None)
+
+
+@pytest.mark.parametrize(
+    ("failed", "words"), [(3, "requests failed before the window, because"), (0, "no request of the load failed")]
+)
+def test_what_failed_before_the_window_is_said_where_it_did(failed: int, words: str) -> None:
+    """An error in a log alone, say of one case of the contract, is no request that failed."""
+    window = replace(NOTHING, ok=60)
+    result = replace(RESULT, window=window, life=replace(window, status={500: failed}), completed_ok=60)
+    assert prepared.finding(result, "pgbouncer-tx 1.18.0", LOST, 0.01).sentence.startswith(words)
 
 
 def test_server_that_could_not_be_loaded() -> None:

@@ -215,12 +215,19 @@ def test_limit_by_ports(connect: int, reason: str, said: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("drops", "max_us", "said"), [(12, 1_004_000, "backlog"), (12, 500_000, None), (0, 1_004_000, None), (None, 3_000_000, None)]
+    ("drops", "max_us", "said"),
+    [(100, 1_004_000, "backlog"), (99, 1_004_000, None), (100, 500_000, None), (0, 1_004_000, None), (None, 3_000_000, None)],
 )
 def test_limit_by_backlog(drops: int | None, max_us: int, said: str | None) -> None:
-    """Dropped connections that were tried again after a second are named; either alone is not."""
+    """Connections that were dropped and tried again for a tenth of their time are named; fewer, or either alone, are not."""
     use = RoleUse(1e6, None, None, "cgroup2", dropped_connections=drops)
     assert limit({"server": use}, result(connect=latency(100, max_us=max_us))) == said
+
+
+def test_one_dropped_connection_hides_no_other_limit() -> None:
+    """One of 100 connections waited for one of ten seconds: the server's processors are still what was full."""
+    use = RoleUse(19e6, None, None, "cgroup2", dropped_connections=1)
+    assert limits({"server": use}, result(connect=latency(100, max_us=1_004_000))) == ["app-cpu"]
 
 
 def test_limit_by_a_connection_for_each_request() -> None:
@@ -279,12 +286,21 @@ def test_limit_by_too_few_connections() -> None:
     """A closed loop whose connections all wait while nothing is full is named; an open loop, or a busy machine, is not."""
     waiting = result(latency_ok=latency(900_000, mean_us=1_000_000.0))
     assert limit(roles(server=0.3), waiting) == "too-few-connections"
-    (found,) = bottleneck.limits(CELL, waiting, roles(server=0.3), HOST, DATABASE, 2, REASONS)
+    (found,) = bottleneck.limits(CELL, waiting, roles(server=0.3, database=0.1), HOST, DATABASE, 2, REASONS)
     assert found.sentence.endswith(
         "nothing was full. More connections may give more, or the server serves one request after the other:"
         " the same with 200 connections would tell"
     )
     assert limit(roles(server=1.6), waiting) is None
+    assert limit(roles(server=0.3, generator=0.2), waiting, replace(HOST, busy_share=0.98)) is None
     assert limit(roles(server=0.3), replace(waiting, busiest_thread_share=0.8)) is None
     opened = replace(CELL, load=replace(CELL.load, model="open", rate_per_s=100.0))
     assert limit(roles(server=0.3), waiting, cell=opened) is None
+
+
+def test_a_database_whose_processors_nobody_reads_is_said() -> None:
+    """A given database may be full unseen: where it was at work, nothing more is claimed than was read."""
+    waiting = result(latency_ok=latency(900_000, mean_us=1_000_000.0))
+    for database, said in ((DATABASE, True), (replace(DATABASE, wait_events={"idle": 250}), False)):
+        (found,) = bottleneck.limits(CELL, waiting, roles(server=0.3), HOST, database, 2, REASONS)
+        assert ("nothing was full (the database's processors are not read)" in found.sentence) is said

@@ -46,6 +46,19 @@ def test_a_crash_says_how_long_the_database_was_away() -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "window_s", "words"),
+    [
+        (FaultKind.DATABASE_CRASH, 3.3, "crash at 3 s, which was back after 0.4 s and lasted beyond the window: "),
+        (FaultKind.DATABASE_RESTART, 3.3, "restart at 3 s, which lasted beyond the window: "),
+        (FaultKind.DATABASE_RESTART, 3.4, "restart at 3 s: "),
+    ],
+)
+def test_a_fault_that_lasts_beyond_the_window_says_so(kind: FaultKind, window_s: float, words: str) -> None:
+    """Nothing of the answers after it is known then."""
+    assert f"after the database's {words}" in recovery.finding(Fault(kind, 3.0), found(40, 0, 0), window_s).sentence
+
+
+@pytest.mark.parametrize(
     ("cut", "severity", "words"),
     [
         (25, Severity.NOTE, "after a cut of 25 connections to the database at 3 s: no answer failed"),

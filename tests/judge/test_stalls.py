@@ -128,6 +128,9 @@ def test_what_the_hypervisor_took_is_not_the_servers() -> None:
     gaps = every(3.0, 200)
     assert list(found(gaps, looks(gaps, 0.0, 0.9, stolen=0.9))) == ["stalls-machine"]
     assert list(found(gaps, looks(gaps, 0.0, 0.9, stolen=0.2))) == ["stalls"]
+    short = every(2.0, 60)
+    always = [replace(one, stolen_us=0.16e6 * 0.2 * number) for number, one in enumerate(looks(short, 0.0, 0.9))]
+    assert list(found(short, always)) == ["stalls"]
     elsewhere = looks([Gap(500_000, 600_000, 0)], 0.0, 0.9, stolen=0.9)
     assert list(found([Gap(7_000_000, 200_000, 0)], elsewhere)) == ["stalls"]
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from fairground.judge import bottleneck
+from fairground.judge.pools import held_cell_of
 from fairground.model import (
     Latency,
 )
@@ -164,5 +165,17 @@ def test_limit_by_pool() -> None:
     waiting = result(latency_ok=latency(900_000, mean_us=1_000_000.0))
     assert limit(roles(server=0.3, database=0.4), waiting, database=BUSY_POOL) == "pool"
     assert limit(roles(server=1.0, database=0.9), waiting, database=BUSY_POOL) == "app-cpu"
+    assert limit(roles(server=0.3, generator=0.2), waiting, replace(HOST, busy_share=0.98), BUSY_POOL) is None
     assert limit(roles(server=0.3), result(latency_ok=latency(900, mean_us=1000.0)), database=BUSY_POOL) is None
     assert limit(roles(server=0.3), waiting, database=replace(BUSY_POOL, wait_events={"running": 500})) == "too-few-connections"
+
+
+@pytest.mark.parametrize(("held", "told", "untold"), [(4, "small-pool", "pool"), (25, "pool", "pool")])
+def test_who_was_told_no_size_is_judged_by_what_it_held(held: int, told: str, untold: str) -> None:
+    """Its pool is as large as it chose, and no sentence says that it was told another."""
+    waiting = result(latency_ok=latency(900_000, mean_us=1_000_000.0))
+    seen = replace(DATABASE, wait_events={"running": 50 * held}, connections_peak=held)
+    used = roles(server=0.3, database=0.4)
+    assert limit(used, waiting, database=seen) == told
+    (found,) = bottleneck.limits(held_cell_of(CELL, seen), waiting, used, HOST, seen, 2, REASONS)
+    assert found.id == untold and found.evidence["pool_size"] == held and "told" not in found.sentence

@@ -26,6 +26,7 @@ from fairground.model import (
     LedgerRow,
     Needs,
     Outcomes,
+    RequestResult,
     Result,
     TableNeed,
     TableWork,
@@ -166,6 +167,43 @@ def test_lines_after_a_crash() -> None:
     assert found(104, 5, 8, 3) == {"rows": True, "sum": True, "ledger-credits": True}
     assert found(103, 5, 8, 3)["rows"] is False and found(111, 5, 8, 3)["rows"] is False
     assert found(104, 4, 8, 3)["sum"] is False
+
+
+MIX = replace(
+    WORKLOAD,
+    requests=tuple(replace(WORKLOAD.first, name=name, needs=None) for name in ("make", "remove")),
+    audit=Audit(True, (Invariant("rows", "as many as were made and not removed", "count", "before + good.make - good.remove"),)),
+)
+
+
+def holds_for(rows: int, uncounted: int = 0, most_lost: int | None = None) -> bool:
+    """True if so many rows are right where 100 stood before, 600 were made and 200 removed."""
+    none = Outcomes(0, 0, {}, 0, 0, 0, 0, 0, 0, 0)
+    made, removed = (replace(none, ok=count, status={500: 30}) for count in (600, 200))
+    result = Result(
+        "engine", (), 1.0, none, made.join(removed), 860, 800, 0, 0, None, None, None, None, None, (), {}, (), None, None,
+        uncounted_most=uncounted, requests={"make": RequestResult(none, made, None), "remove": RequestResult(none, removed, None)},
+    )  # fmt: skip
+    was = audit.Before({"rows": 100}, {})
+    found = audit.lines(
+        cast(Database, Answers(count=[(rows,)])), MIX, result, replace(USE, commits=None), was, most_lost=most_lost
+    )
+    (line,) = (one for one in found if one.id == "rows")
+    return line.holds
+
+
+def test_what_a_fault_puts_in_doubt_may_be_any_request_of_a_mix() -> None:
+    """Ten answers 5xx may each have been done: ten rows too many hold, and so do ten too few, but no more."""
+    assert holds_for(500) and not holds_for(501) and not holds_for(499)
+    assert holds_for(505, uncounted=10) and holds_for(510, uncounted=10) and holds_for(490, uncounted=10)
+    assert not holds_for(511, uncounted=10) and not holds_for(489, uncounted=10)
+
+
+def test_what_a_crash_took_of_a_mix_does_not_cancel_out() -> None:
+    """Of 50 writes that it may have taken 40 made rows or 40 removed ones hold, and 60 of either are too many."""
+    assert all(holds_for(rows, most_lost=50) for rows in (460, 500, 540))
+    assert not any(holds_for(rows, most_lost=50) for rows in (440, 560))
+    assert holds_for(560, uncounted=10, most_lost=50) and not holds_for(561, uncounted=10, most_lost=50)
 
 
 def test_lines_of_an_honest_server() -> None:

@@ -7,7 +7,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -22,9 +22,27 @@ from builders.trials import CELL
 from fairground import postgres
 from fairground.host import Keeper
 from fairground.inputs import manifest, workload_files
+from fairground.judge import recovery
 from fairground.measure import Bench, faults, run
 from fairground.measure.watch import WatchedArm
-from fairground.model import Cell, CellSettings, Durability, Fault, FaultKind, Load, PlanSlot, Severity, Topology, Trial, Verdict
+from fairground.model import (
+    Audit,
+    AuditLine,
+    Cell,
+    CellSettings,
+    Durability,
+    Fault,
+    FaultKind,
+    Invariant,
+    Load,
+    Outcomes,
+    PlanSlot,
+    Severity,
+    Topology,
+    Trial,
+    Verdict,
+)
+from fairground.model.cause import LAB_STOPPED
 from fairground.postgres import Activity, Database, Refusals
 from fairground.topology import Census
 
@@ -122,6 +140,18 @@ def test_a_stall_leaves_the_budget_as_it_is(monkeypatch: pytest.MonkeyPatch) -> 
     assert one.seen.counts_connections and one.refusals() == (3, 2) and not one.lifted
 
 
+@pytest.mark.parametrize(("equals", "lost"), [("before + good.make-it", 40), ("before + good.make-it - good.remove", None)])
+def test_what_is_lost_is_not_read_off_a_sum_that_cancels_out(equals: str, lost: int | None) -> None:
+    """Where one request removes what another made, sixty rows less and twenty more are no forty writes."""
+    one = faulty(Steps())
+    one.crashed = True
+    workload = next(one for one in workload_files.load_workloads(SEEDS) if one.id == "crud")
+    asked = replace(workload, audit=Audit(True, (Invariant("rows", "as many as were made", "", equals),)))
+    found = recovery.recovery(2.0, 0.4, ([100] * 60, [0] * 60), 6.0, Outcomes(6000, 0, {}, 0, 0, 0, 0, 0, 0, 0))
+    told, _ = one.count_lost(found, (AuditLine("rows", "as many as were made", 40, 0, 60),), asked, 6000)
+    assert told.lost == lost
+
+
 @pytest.fixture(scope="module")
 def durable(keeper: Keeper, cache: Path) -> Iterator[Database]:
     """A database whose commits wait for the disk."""
@@ -130,11 +160,11 @@ def durable(keeper: Keeper, cache: Path) -> Iterator[Database]:
     found.stop()
 
 
-def under_load(bench: Bench, stack_id: str, kind: FaultKind, durability: Durability, folder: Path) -> Trial:
+def under_load(bench: Bench, stack_id: str, fault: Fault, durability: Durability, folder: Path) -> Trial:
     """A trial of a server of the zoo in whose window the database goes away."""
     (stack,) = manifest.find_stack(manifest.load_servers(ROOT / "tests" / "zoo", CONTRACTS), stack_id)
     workload = workload_files.render(next(one for one in workload_files.load_workloads(SEEDS) if one.id == "tx"), 1)
-    load = Load(8, window_s=5.0, warmup_min_s=1.0, warmup_max_s=1.0, timeout_ms=5000, fault=Fault(kind, 2.0))
+    load = Load(8, window_s=5.0, warmup_min_s=1.0, warmup_max_s=1.0, timeout_ms=5000, fault=fault)
     settings = CellSettings(workers=1, pool_size=4, scale=1, durability=durability)
     cell = Cell(stack.id, workload.id, Topology(), load, settings)
     return run(bench, PlanSlot(1, 1, cell, 7), 1, stack, workload, folder, "trial")
@@ -156,7 +186,7 @@ def test_a_database_that_goes_away_under_load(
     the answers and of what was acknowledged."""
     database: Database = request.getfixturevalue("durable" if durability is Durability.DURABLE else "database")
     before = database.child
-    trial = under_load(bench_on(keeper, database), "healthy", kind, durability, tmp_path / "trial")
+    trial = under_load(bench_on(keeper, database), "healthy", Fault(kind, 2.0), durability, tmp_path / "trial")
     told = "\n".join(f"{one.id} {one.severity}: {one.sentence}" for one in trial.findings)
     assert database.child is not None and before is not None and database.child.pid != before.pid
     assert not [one for one in trial.findings if one.severity is Severity.REJECT], told
@@ -171,6 +201,17 @@ def test_a_database_that_goes_away_under_load(
     assert "fault" in {one.id for one in trial.findings} and trial.diagnosis is None, told
     assert trial.roles["database"].cpu_us, "the CPU of both processes is one role's"
     assert not keeper.orphans() and os.path.exists(f"/proc/{database.child.pid}")
+
+
+@pytest.mark.live
+def test_a_fault_that_lasts_beyond_the_window_is_no_lab_that_stood_still(
+    keeper: Keeper, database: Database, tmp_path: Path
+) -> None:
+    """The lab carries it out and reads no clock meanwhile: that is said of the fault."""
+    stall = Fault(FaultKind.STALL, 2.0, 4000.0)
+    trial = under_load(bench_on(keeper, database), "healthy", stall, Durability.RELAXED, tmp_path / "trial")
+    told = {one.id: one.sentence for one in trial.findings}
+    assert LAB_STOPPED.id not in told and "which lasted beyond the window" in told["fault"], told
 
 
 @contextmanager
@@ -194,9 +235,8 @@ def seldom_flushed(database: Database) -> Iterator[None]:
 def test_what_did_not_wait_for_the_disk_is_missing_after_a_crash(keeper: Keeper, durable: Database, tmp_path: Path) -> None:
     """A server that has told a durable database not to wait has acknowledged writes that the crash took."""
     with seldom_flushed(durable):
-        trial = under_load(
-            bench_on(keeper, durable), "hurried:off", FaultKind.DATABASE_CRASH, Durability.DURABLE, tmp_path / "trial"
-        )
+        crash = Fault(FaultKind.DATABASE_CRASH, 2.0)
+        trial = under_load(bench_on(keeper, durable), "hurried:off", crash, Durability.DURABLE, tmp_path / "trial")
     told = "\n".join(f"{one.id} {one.severity}: {one.sentence}" for one in trial.findings)
     assert trial.verdict is Verdict.REJECTED and "audit:tx-history-rows" in {one.id for one in trial.findings}, told
     assert trial.recovery is not None and trial.recovery.lost, told

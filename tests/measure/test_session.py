@@ -16,9 +16,11 @@ from builders.sessions import Played, pair, trial
 from fairground.inputs import workload_files
 from fairground.judge import written
 from fairground.measure.arm import NullArm
+from fairground.measure.flushes import Flushes
 from fairground.measure.schedule import InTurns, Turns, Whole, WholeWindows
 from fairground.measure.session import ArmSession
 from fairground.model import (
+    DatabaseUse,
     LabError,
     PathWire,
     Topology,
@@ -169,7 +171,17 @@ def test_who_is_told_no_pool_is_held_to_none(environment: dict[str, str], pooler
     made = replace(plans.server("own"), environment=environment)
     arm = World({"a": Server()}).arms()[0]
     asked = replace(arm, stack=made.stacks[0], cell=replace(arm.cell, topology=Topology(pooler=pooler)))
-    assert asked.holds_a_pool is holds
+    assert asked.holds_a_pool is holds and (asked.connections_at_once is not None) is holds
+    held = asked.judged_cell_of(DatabaseUse(0, 0, 0, 0, None, 200, {}, 0)).settings.pool_total
+    assert held == (asked.cell.settings.pool_total if holds else 200) and asked.judged_cell_of(None) == asked.cell
+
+
+@pytest.mark.parametrize(("connections", "held_to"), [(25, [False]), (None, [])])
+def test_flushes_are_held_against_a_size_that_was_told(connections: int | None, held_to: list[bool]) -> None:
+    """Looks miss connections of a moment, so that who was told no size could be rejected for a pool that was larger."""
+    counted = Flushes(cast(Any, None), World({"a": Server()}).arms()[0].workload)
+    counted.add(100, [10_000])
+    assert [line.holds for line in counted.line(connections)] == held_to
 
 
 def test_a_server_is_loaded_at_its_own_paths(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

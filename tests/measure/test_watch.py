@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import cast
 
 import pytest
@@ -10,6 +11,7 @@ from builders.waiting import eventually
 from fairground.host import Meter
 from fairground.measure import watch
 from fairground.measure.watch import ArmWatch, WatchedArm
+from fairground.postgres import Activity
 
 
 class Counted:
@@ -46,3 +48,20 @@ def test_only_what_is_loaded_is_sampled(turn: str | None, looked_at: set[str], m
         assert eventually(lambda: all(meters[label].samples > before[label] + 2 for label in looked_at), 10)
         now = {label for label, meter in meters.items() if meter.samples > before[label] + 2}
     assert now == looked_at and looking.failure is None
+
+
+def held(*looks: Iterable[int], allowed: tuple[int, int] | None = (25, 32)) -> int | None:
+    """The connections that are held against a server whose backends have these pids, one look after the other."""
+    arm = WatchedArm("trial", allowed=allowed)
+    for pids in looks:
+        arm.take(Activity({"idle": len(set(pids))}, (), frozenset(pids)), on_turn=False)
+    return arm.connections_peak
+
+
+def test_backends_that_still_end_are_not_held_against_a_pool() -> None:
+    """Three of 28 change from look to look: their clients have hung up. The same 28 twice are held, and 33 at one look."""
+    ending = [[*range(25), *range(100 * look, 100 * look + 3)] for look in range(1, 4)]
+    assert held(*ending) == 25
+    assert held(range(28)) == 25 and held(range(28), range(28)) == 28
+    assert held(range(33)) == 33 and held(range(7), range(50, 57)) == 7
+    assert held(*ending, allowed=None) == 28

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import psycopg
@@ -12,7 +12,7 @@ import pytest
 from builders.contracts import SEEDS
 from fairground import postgres
 from fairground.model import LabError
-from fairground.postgres import Database
+from fairground.postgres import Database, rights
 from fairground.postgres.database import DatabaseAddress
 
 SCALE = 1
@@ -167,6 +167,16 @@ def test_given_server_without_the_right_to_create_roles(bare: Database, tmp_path
         assert found.refusals() is None
         assert found.shared is not None and 'ALTER ROLE "somebody" CREATEROLE' in found.shared
         found.stop()
+
+
+@pytest.mark.live
+def test_sessions_that_a_user_may_not_see_take_room_all_the_same(bare: Database) -> None:
+    """Without `pg_read_all_stats` the kind of a superuser's sessions is hidden, and they are there."""
+    with somebody(bare, "CREATEDB") as url, psycopg.connect(url, autocommit=True) as ours, ExitStack() as others:
+        before = rights.room(ours, shared=False)
+        for _ in range(5):
+            others.enter_context(bare.connect("postgres"))
+        assert rights.room(ours, shared=False) == before - 5
 
 
 @pytest.mark.live

@@ -122,7 +122,7 @@ class Climb:
                 return ""
             point = self._first(measured)
             low = point.judgement.low
-            limits = measured.limits(self.cell, self.bench.cores) if low is False else ()
+            limits = up.limits(measured, self.bench.cores) if low is False else ()
             yield self._part(
                 Phase.SEARCH, points=(point,), limited_by=limits, rate_per_s=ask.rate_per_s, duration_s=ask.duration_s,
                 samples=answers.samples_of(measured.whole),
@@ -318,6 +318,10 @@ class Up:
         self._loads += 1
         windows = self._session.load(Whole(self._arm.label, shape, seed, rates, folder=f"load-{self._loads:03}"))
         return windows[0] if windows else None
+
+    def limits(self, measured: ArmWindow, cores: int) -> tuple[Finding, ...]:
+        """The named reasons that limited a load on it."""
+        return measured.limits(self._arm.judged_cell_of(measured.database), cores)
 
     def settle(self, shape: Load, rate_per_s: float, deadline_us: float | None) -> None:
         """Wait until what an overload left behind is worked off: light loads, until one of them is answered well."""

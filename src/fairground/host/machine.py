@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairground.host.child import OPEN_FILES
 from fairground.host.strangers import Strangers, Used
 from fairground.model import Machine
 
@@ -229,8 +230,9 @@ def memory_bytes() -> int | None:
 
 
 def most_descriptors() -> int:
-    """The open descriptors that a process may have which the lab starts."""
-    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    """The open descriptors that each process may have which the lab starts; see `keeper.py`."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    return OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
 
 
 def most_threads() -> int | None:

@@ -32,6 +32,7 @@ SAMPLE_LETTERS = 120
 """Of a request and of a body, where one is shown."""
 OF_THE_CLIENT = (408, 429)
 """Too slow, too often: refusals that speak of the client's pace, and not of what was asked for."""
+NOT_THERE = 404
 
 
 def verdict(findings: Iterable[Finding]) -> Verdict:
@@ -97,16 +98,18 @@ def life(result: Result) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def denials(result: Result, workload: Workload) -> tuple[Finding, ...]:
+def denials(result: Result, workload: Workload, lost: int = 0) -> tuple[Finding, ...]:
     """The finding on answers of the generator's whole life whose status denies what the contract says.
 
-    That is success where something must be refused, or a refusal of what is there and well-formed.
+    That is success where something must be refused, or a refusal of what is there and well-formed. `lost`: so many rows a crash
+    may have taken, and of those a server rightly says that they are not there.
     """
     outcomes = result.life or result.window
     counts = {
         status: count
         for status, count in sorted(outcomes.status.items())
-        if status < 500 and status not in (*OF_THE_CLIENT, *workload.errors_expected) and count
+        if status < 500 and status not in (*OF_THE_CLIENT, *workload.errors_expected)
+        if count > (lost if status == NOT_THERE else 0)
     }
     if not counts:
         return ()
@@ -221,8 +224,13 @@ def connection_limit(cell: Cell, rules: Rules) -> int:
 
     That is the budget, and a few for those that were closed and still end when their successors open.
     """
-    budget = cell.topology.pooler_size if cell.topology.pooler else cell.settings.pool_total
+    budget = connections_allowed(cell)
     return budget + max(int(rules.renewed_least), math.ceil(budget * rules.renewed_share))
+
+
+def connections_allowed(cell: Cell) -> int:
+    """The connections to the database that the server may hold, or its pooler."""
+    return cell.topology.pooler_size if cell.topology.pooler else cell.settings.pool_total
 
 
 def connections_at_once(cell: Cell) -> int:

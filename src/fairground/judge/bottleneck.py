@@ -59,7 +59,7 @@ def _first(counters: TrialCounters, *reasons: Callable[[TrialCounters], Iterator
 def _idleness(counters: TrialCounters) -> Iterator[Finding]:
     """The limit of a trial in which nobody waited for a lock and no processor was full."""
     found = _first(counters, *IDLENESS)
-    if found is not None:
+    if found is not None and not counters.is_filled:
         yield found
 
 

@@ -63,11 +63,26 @@ class TrialCounters:
         return sum(self.used_here.values()) >= self.cores_full * self.cores
 
     @property
+    def is_filled(self) -> bool:
+        """True if the machine was full, whoever filled it: a given database's processors are in no role."""
+        return self.busy_share >= self.at.cores_full
+
+    @property
+    def busy_share(self) -> float:
+        """The share of the machine that anybody used; 0 where nobody knows."""
+        return 0.0 if self.host is None or self.host.busy_share is None else self.host.busy_share
+
+    @property
+    def unread(self) -> str:
+        """Say that the database was at work and nobody read its processors, as a part of a sentence; empty where they were."""
+        return " (the database's processors are not read)" if self.busy_backends and "database" not in self.used else ""
+
+    @property
     def idle(self) -> bool:
         """True if the machine, each seat and the generator had time left for clearly more work."""
         away = [(used, self.roles[role].cores) for role, used in self.used.items() if role not in self.used_here]
         return (
-            sum(self.used_here.values()) < self.at.idle_cores * self.cores
+            max(sum(self.used_here.values()), self.busy_share * self.cores) < self.at.idle_cores * self.cores
             and all(cores is None or used < self.at.idle_cores * cores for used, cores in away)
             and all(sum(used.values()) < self.at.idle_cores * len(cores) for cores, used in self.seats)
             and (self.result.busiest_thread_share or 0.0) < self.at.generator_idle

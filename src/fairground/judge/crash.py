@@ -38,11 +38,16 @@ def without_counters(use: DatabaseUse) -> DatabaseUse:
     )
 
 
-def loss_line(line: AuditLine, most: int) -> AuditLine:
-    """A line on what was acknowledged as one on what of it is missing, of which there may be `most`."""
-    surplus = 0 if line.expected_max is None else line.expected_max - (line.expected_min or 0)
+def loss_line(line: AuditLine, expected: int, most: int, beyond: int = 0) -> AuditLine:
+    """A line on what was acknowledged as one on what of it is missing, of which there may be `most`.
+
+    `beyond`: so many more than `expected` may be there, since the crash took what had taken them away.
+    """
+    least = expected if line.expected_min is None else line.expected_min
+    surplus = 0 if line.expected_max is None else line.expected_max - expected
     sentence = f"{line.sentence}; those that the crash took, at most of the last {LOSES_S:g} s"
-    return AuditLine(line.id, sentence, _missing(line), -surplus, most)
+    missing = None if line.found is None else expected - line.found
+    return AuditLine(line.id, sentence, missing, -surplus - beyond, expected - least + most)
 
 
 def loss_ledger(line: AuditLine, most: int) -> AuditLine:

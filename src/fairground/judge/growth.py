@@ -59,9 +59,11 @@ class Bounded:
 def held_findings(
     looks: Sequence[Look], result: Result, descriptors: int | None, threads: int | None, rules: Rules
 ) -> Iterator[Finding]:
-    """The growth of what a server holds beside memory: open descriptors, up to so many for a process, and threads."""
+    """The growth of what a server holds beside memory: open descriptors, up to so many for each process, and threads."""
+    processes = looks[-1].processes if looks else None
+    together = None if descriptors is None else descriptors * (processes or 1)
     for kind, numbers in (
-        (Bounded("descriptors-grow", "open descriptors", descriptors), [(look.at_unix_s, look.descriptors) for look in looks]),
+        (Bounded("descriptors-grow", "open descriptors", together), [(look.at_unix_s, look.descriptors) for look in looks]),
         (Bounded("threads-grow", "threads", threads), [(look.at_unix_s, look.threads) for look in looks]),
     ):
         seen = [(at_s, number) for at_s, number in numbers if number is not None]

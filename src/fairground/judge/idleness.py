@@ -35,9 +35,9 @@ def _connections(counters: TrialCounters) -> Iterator[Finding]:
         pause = f" and a pause of {load.think_ms:g} ms" if load.think_ms else ""
         yield TOO_FEW_CONNECTIONS.finding(
             f"{_connections_named(load.connections)} with {latency.mean_us / 1000:.2f} ms{pause} each give"
-            f" {result.goodput_per_s:,.0f} a second (Little's law), and nothing was full. More connections may give more, or the"
-            f" server serves one request after the other: the same with {2 * load.connections} connections would tell"
-            f"{_timer(counters)}",
+            f" {result.goodput_per_s:,.0f} a second (Little's law), and nothing was full{counters.unread}. More connections"
+            f" may give more, or the server serves one request after the other: the same with {2 * load.connections} connections"
+            f" would tell{_timer(counters)}",
             connections=load.connections,
             mean_us=latency.mean_us,
             cores_used=round(sum(counters.used.values()), 3),

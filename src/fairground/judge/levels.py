@@ -6,14 +6,24 @@ full, and Little's law explains the number. Where a run holds the cell with more
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from statistics import median
 
 from fairground.judge.thresholds import Reasons
 from fairground.model import Cell, Finding, Trial
-from fairground.model.reason import SERIALISED, TOO_FEW_CONNECTIONS
+from fairground.model.reason import REASONS, SERIALISED, TOO_FEW_CONNECTIONS
+
+NOTHING_FULL = (TOO_FEW_CONNECTIONS.id, SERIALISED.id)
+
+
+@dataclass(frozen=True)
+class Level:
+    """The trials of a cell under one number of connections: their median goodput, and the diagnosis that most of them have."""
+
+    rate_per_s: float
+    diagnosis: str | None
 
 
 def with_levels(trials: Sequence[Trial], at: Reasons) -> tuple[Trial, ...]:
@@ -21,33 +31,40 @@ def with_levels(trials: Sequence[Trial], at: Reasons) -> tuple[Trial, ...]:
 
     Where one suspects too few connections, and others of its cell decide that, its finding says so.
     """
-    goodput: dict[Cell, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    counted: dict[Cell, dict[int, list[tuple[float, str | None]]]] = defaultdict(lambda: defaultdict(list))
     for trial in trials:
         if trial.control is None and trial.goodput_per_s and trial.cell.load.model == "closed":
-            goodput[_apart_from_connections(trial.cell)][trial.cell.load.connections].append(trial.goodput_per_s)
-    rates = {cell: {count: median(found) for count, found in levels.items()} for cell, levels in goodput.items()}
-    return tuple(_told(trial, rates.get(_apart_from_connections(trial.cell), {}), at) for trial in trials)
+            found = trial.goodput_per_s, trial.diagnosis
+            counted[_apart_from_connections(trial.cell)][trial.cell.load.connections].append(found)
+    levels = {cell: {count: _level(found) for count, found in some.items()} for cell, some in counted.items()}
+    return tuple(_told(trial, levels.get(_apart_from_connections(trial.cell), {}), at) for trial in trials)
 
 
-def _told(trial: Trial, rates: Mapping[int, float], at: Reasons) -> Trial:
+def _level(found: Sequence[tuple[float, str | None]]) -> Level:
+    rates, diagnoses = zip(*found, strict=True)
+    return Level(median(rates), Counter(diagnoses).most_common(1)[0][0])
+
+
+def _told(trial: Trial, levels: Mapping[int, Level], at: Reasons) -> Trial:
     suspicion = next((one for one in trial.findings if one.id == TOO_FEW_CONNECTIONS.id), None)
     if suspicion is None or trial.diagnosis != TOO_FEW_CONNECTIONS.id:
         return trial
-    decided = _decided(trial.cell.load.connections, rates, at)
+    decided = _decided(trial.cell.load.connections, levels, at)
     if decided is None:
         return trial
     findings = tuple(decided if one is suspicion else one for one in trial.findings)
     return replace(trial, findings=findings, diagnosis=decided.id)
 
 
-def _decided(connections: int, rates: Mapping[int, float], at: Reasons) -> Finding | None:
+def _decided(connections: int, levels: Mapping[int, Level], at: Reasons) -> Finding | None:
     """The finding that other numbers of connections give on this one. None where there are none that differ enough.
 
     More connections are asked first. The largest number has fewer alone to be held against: if it gave more than they did, then
-    still more may give more.
+    still more may give more. What another limit holds, or none that is known, shows no server that takes one after the other.
     """
-    if connections not in rates:
+    if connections not in levels:
         return None
+    rates = {count: level.rate_per_s for count, level in levels.items()}
     more = min((count for count in rates if count >= at.levels_apart * connections), default=None)
     fewer = max((count for count in rates if at.levels_apart * count <= connections), default=None)
     if more is not None and rates[more] >= (1 + at.levels_rise) * rates[connections]:
@@ -56,9 +73,16 @@ def _decided(connections: int, rates: Mapping[int, float], at: Reasons) -> Findi
     few, many = (connections, more) if more is not None else (fewer, connections)
     if few is None or many is None or rates[many] >= (1 + at.levels_rise) * rates[few]:
         return None
-    sentence = (
-        f"more connections gave no more: {_levels(rates, few, many)}, and nothing was full. So the server serves one request"
-        f" after the other: a lock, one worker, or a wait of {1000 / rates[connections]:.2f} ms that it takes for each answer"
+    sentence = f"more connections gave no more: {_levels(rates, few, many)}"
+    limit = levels[many if connections == few else few].diagnosis
+    if limit not in NOTHING_FULL:
+        if limit is None:
+            return None
+        sentence += f", where the limit was `{limit}`: {REASONS[limit].meaning}"
+        return TOO_FEW_CONNECTIONS.finding(sentence, **_evidence(rates, few, many))
+    sentence += (
+        ", and nothing was full. So the server serves one request after the other: a lock, one worker, or a wait of"
+        f" {1000 / rates[connections]:.2f} ms that it takes for each answer"
     )
     return SERIALISED.finding(sentence, **_evidence(rates, few, many))
 

@@ -6,13 +6,20 @@ Each rests on what the backends were seen doing while more requests were under w
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from fairground.judge.counters import TrialCounters
-from fairground.model import Finding
+from fairground.model import Cell, DatabaseUse, Finding, PoolScope
 from fairground.model.reason import IDLE_TRANSACTION, POOL, POOL_LEAK, SMALL_POOL
 from fairground.model.use import UNUSED
 
 IN_TRANSACTION = "idle in transaction"
+
+
+def held_cell_of(cell: Cell, database: DatabaseUse | None) -> Cell:
+    """The cell of a server that nobody told the size of its pool: the connections that it held are taken for that size."""
+    held = None if database is None else database.connections_peak
+    return replace(cell, settings=replace(cell.settings, pool_size=held, pool_scope=PoolScope.TOTAL)) if held else cell
 
 
 def pools(counters: TrialCounters) -> Iterator[Finding]:
@@ -53,7 +60,7 @@ def pools(counters: TrialCounters) -> Iterator[Finding]:
     elif busy >= counters.at.pool_busy * allowed:
         yield POOL.finding(
             f"{busy:.0f} of the pool's {allowed} connections had a statement under way on average while the processors had time"
-            " left: a larger pool would be used",
+            f" left{counters.unread}: a larger pool would be used",
             **evidence,
         )
 

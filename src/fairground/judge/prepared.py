@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from fairground.model import Evidence, Finding, Result, Severity
+from fairground.model import Evidence, Finding, Outcomes, Result, Severity
 from fairground.model.reason import PREPARED_STATEMENTS
 
 NAME = re.compile(r"fairground_lost")
@@ -57,13 +57,23 @@ def finding(result: Result | None, pooler: str, said: str, reject_from: float) -
     because = f"`{pooler}` hands connections on after each transaction, and prepared statements are lost with them: {said}"
     if result is None:
         return PREPARED_STATEMENTS.finding(f"the server could not be measured, because {because}", Severity.REJECT, error=said)
-    window = result.window
-    errors = (window.shed or 0) + sum(count for status, count in window.status.items() if status >= 500)
-    errors += window.unclassified or 0  # all that some generators tell of an answer that was not good
+    window, errors = result.window, _errors(result.window)
     share = errors / window.total if window.total else 1.0
     evidence: Evidence = {"failed_share": round(share, 4), "failed": errors, "sent": window.total, "error": said}
     if not errors and window.total:
-        return PREPARED_STATEMENTS.finding(f"requests failed before the window, because {because}", Severity.WARN, **evidence)
+        before = bool(_errors(result.life or window))
+        failed = "requests failed before the window, because" if before else "no request of the load failed, although"
+        return PREPARED_STATEMENTS.finding(f"{failed} {because}", Severity.WARN, **evidence)
     severity = Severity.REJECT if share >= reject_from or not result.completed_ok else Severity.WARN
     sentence = f"{share:.1%} of the window's requests failed, because {because}"
     return PREPARED_STATEMENTS.finding(sentence, severity, **evidence)
+
+
+def limit_of(found: Finding) -> str | None:
+    """The reason that limited a trial in which statements were lost. None where few requests failed: something else did."""
+    return found.id if found.severity is Severity.REJECT else None
+
+
+def _errors(outcomes: Outcomes) -> int:
+    """Answers that were errors; of a few generators all that were not good, for they tell no more."""
+    return (outcomes.shed or 0) + sum(n for status, n in outcomes.status.items() if status >= 500) + (outcomes.unclassified or 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -59,7 +60,12 @@ def recovery(
     )
 
 
-def finding(fault: Fault, found: Recovery) -> Finding:
+def is_beyond(found: Recovery, window_s: float) -> bool:
+    """True if a fault lasted beyond the window. Who carries it out reads no clock meanwhile."""
+    return found.began_s + found.lasted_s > window_s
+
+
+def finding(fault: Fault, found: Recovery, window_s: float = math.inf) -> Finding:
     """A note on what a fault did.
 
     It is a warning where the window ended before the full rate was there again, or nothing was cut.
@@ -71,6 +77,8 @@ def finding(fault: Fault, found: Recovery) -> Finding:
     failed = "no answer failed" if not found.failed else f"{found.failed:,} answer{'s' if found.failed != 1 else ''} failed"
     share = f" ({100 * found.failed_share:.3g}%)" if found.failed else ""
     back = f", which was back after {found.lasted_s:.2g} s" if fault.kind is FaultKind.DATABASE_CRASH else ""
+    if is_beyond(found, window_s):
+        back += f"{' and' if back else ', which'} lasted beyond the window"
     sentence = f"after {words} at {fault.at_s:g} s{back}: {failed}{share}, {_times(found)}"
     evidence = {
         "before_per_s": round(found.before_per_s, 1),

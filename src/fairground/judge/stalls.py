@@ -35,7 +35,8 @@ def findings(cell: Cell, result: Result, looks: Sequence[Look], diagnosis: str |
     if least_us is None:
         return ()
     long = [gap for gap in result.gaps or () if gap.duration_us >= least_us]
-    taken = [gap for gap in long if _is_machines(gap, result, looks, rules)]
+    usual = _usual_steal(result, looks, long)
+    taken = [gap for gap in long if _is_machines(gap, result, looks, usual, rules)]
     stalls = [gap for gap in long if gap not in taken]
     found = []
     if stalls:
@@ -165,14 +166,25 @@ def _who(used: dict[str, Meanwhile]) -> str:
     return f"; {cores}: it was stopped, or waited"
 
 
-def _is_machines(gap: Gap, result: Result, looks: Sequence[Look], rules: Rules) -> bool:
+def _is_machines(gap: Gap, result: Result, looks: Sequence[Look], usual: float, rules: Rules) -> bool:
     """True if the stall was the machine's.
 
-    The engine did not look for most of the gap, or the hypervisor took so much processor time around it.
+    The engine did not look for most of the gap, or the hypervisor took so much processor time around it beyond its `usual`.
     """
     around = [(one, two) for one, two in itertools.pairwise(looks) if _overlap_s(one, two, result, [gap]) > 0]
-    stolen_us = sum(two.stolen_us - one.stolen_us for one, two in around)
+    stolen_us = sum(_stolen_us(one, two) - usual * 1e6 * (two.at_unix_s - one.at_unix_s) for one, two in around)
     return max(gap.own_us, stolen_us) >= rules.stall_own * gap.duration_us
+
+
+def _usual_steal(result: Result, looks: Sequence[Look], gaps: Sequence[Gap]) -> float:
+    """The cores that the hypervisor takes where no answer is missing: many cores make it much, and it stops nobody."""
+    quiet = [(one, two) for one, two in itertools.pairwise(looks) if _overlap_s(one, two, result, gaps) == 0]
+    quiet_s = sum(two.at_unix_s - one.at_unix_s for one, two in quiet)
+    return sum(_stolen_us(one, two) for one, two in quiet) / 1e6 / quiet_s if quiet_s else 0.0
+
+
+def _stolen_us(one: Look, two: Look) -> float:
+    return two.stolen_us - one.stolen_us
 
 
 def _overlap_s(one: Look, two: Look, result: Result, gaps: Sequence[Gap]) -> float:

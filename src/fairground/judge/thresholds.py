@@ -139,6 +139,7 @@ class Reasons:
     delayed_ack_to_us: int
     delayed_ack_share: float
     retry_us: int
+    backlogged: float
     connects: float
     connects_pools: float
     connects_cpu: float

@@ -10,6 +10,8 @@ from fairground.model.reason import BACKLOG, CONNECT_PER_REQUEST, DB_COMMIT, DB_
 
 DEADLOCK_S = 1.0
 """How long a deadlock holds its locks, unless `deadlock_timeout` says otherwise."""
+RETRY_S = 1.0
+"""How long a connection waits at least that a full listen queue dropped."""
 LOCKS = {
     "tuple": "a row lock",
     "transactionid": "a row lock",
@@ -91,7 +93,9 @@ def _backlog(counters: TrialCounters) -> Iterator[Finding]:
     dropped = use and use.dropped_connections
     connect = counters.result.connect or counters.result.latency_ok
     longest = None if connect is None else connect.max_us
-    if dropped and longest is not None and longest >= counters.at.retry_us:
+    waited, load = (dropped or 0) * RETRY_S, counters.cell.load
+    matters = waited >= counters.at.backlogged * load.connections * counters.result.window_s
+    if dropped and matters and longest is not None and longest >= counters.at.retry_us:
         yield BACKLOG.finding(
             f"the server's listen queue had no room {dropped:,} times, and each connection was tried again after 1 s or 3 s:"
             " listen with a longer backlog, and accept more at once",

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from fairground.host import Child, Resident
 from fairground.host.emulation import Emulator, Locator
-from fairground.judge import bottleneck, thresholds
+from fairground.judge import answers, bottleneck, pools, thresholds
+from fairground.judge.thresholds import Rules
 from fairground.model import (
     AuditLine,
     Cell,
@@ -91,6 +92,21 @@ class StackArm(Arm):
     def holds_a_pool(self) -> bool:
         """True if it was told the size of its pool: who is told none is held to none, unless a pooler stands before it."""
         return self.stack.server.is_told("pool_size") or self.cell.topology.pooler is not None
+
+    def allowed_connections(self, cell: Cell, rules: Rules) -> tuple[int, int] | None:
+        """The connections that it may hold under the settings of a cell, and with those that still end; None: any number."""
+        if not self.holds_a_pool:
+            return None
+        return answers.connections_allowed(cell), answers.connection_limit(cell, rules)
+
+    @property
+    def connections_at_once(self) -> int | None:
+        """The most connections to the database that work for it at once; None where nobody told it how many it may hold."""
+        return answers.connections_at_once(self.cell) if self.holds_a_pool else None
+
+    def judged_cell_of(self, database: DatabaseUse | None) -> Cell:
+        """The cell by which limits and audit are read: a server that was told no size of its pool is judged by what it held."""
+        return self.cell if self.holds_a_pool else pools.held_cell_of(self.cell, database)
 
 
 @dataclass(frozen=True)

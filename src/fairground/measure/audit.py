@@ -71,15 +71,14 @@ def lines(
         # A generator that drops requests at its end cannot say how many good answers there were, only the least.
         above = invariant.may_exceed or (result.uncounted_most != 0 and invariant.counts_answers)
         value = _if_there(_value, database, invariant.sql)
-        line = answers.invariant_line(
-            invariant.id, invariant.sentence, value, expected := evaluate(invariant.equals, names), unknown, above
-        )
+        expected = evaluate(invariant.equals, names)
+        line = answers.invariant_line(invariant.id, invariant.sentence, value, expected, unknown, above)
         if GOOD.search(invariant.equals):
             least, most = bounds_of(invariant.equals, names, result)
             line = replace(line, expected_min=least, expected_max=most)
         if most_lost is not None and invariant.counts_answers:
-            lost = {name: count - (0 if name == "before" else most_lost) for name, count in names.items()}
-            line = crash.loss_line(line, expected - evaluate(invariant.equals, lost))
+            fewer, more = _swing(invariant.equals, names, -most_lost)
+            line = crash.loss_line(line, expected, -fewer, more)
         found.append(line)
     if result.ledgers is None:
         return tuple(found)
@@ -121,14 +120,26 @@ def join_results(results: Sequence[Result]) -> Result:
 def bounds_of(expression: str, names: Mapping[str, int], result: Result) -> tuple[int, int]:
     """The least and the most that an expression may be: requests of a mix whose fate is unknown may have been carried out.
 
-    It is linear in each of them, so that the ends of each decide.
+    It is linear in each of them, so that the ends of each decide. Those in no count may have been of any request.
     """
     least, most = dict(names), dict(names)
     for name, one in result.requests.items():
         doubtful = names[f"good.{name}"] + one.life.unknown
         here = evaluate(expression, {**names, f"good.{name}": doubtful}) - evaluate(expression, names)
         (most if here > 0 else least)[f"good.{name}"] = doubtful
-    return evaluate(expression, least), evaluate(expression, most)
+    fewer, more = _swing(expression, names, result.uncounted_most or 0)
+    return evaluate(expression, least) + fewer, evaluate(expression, most) + more
+
+
+def _swing(expression: str, names: Mapping[str, int], answers: int) -> tuple[int, int]:
+    """Compute how far an expression may fall and rise with so many good answers more, or fewer below 0.
+
+    Nobody knows to which request of a mix they were, so that the one which moves it furthest decides.
+    """
+    expected = evaluate(expression, names)
+    counts = [name for name in names if name == "acknowledged" or name.startswith("good.")]
+    moves = [evaluate(expression, {**names, name: names[name] + answers}) - expected for name in counts]
+    return min(0, *moves), max(0, *moves)
 
 
 def evaluate(expression: str, names: Mapping[str, int]) -> int:

@@ -84,7 +84,7 @@ class LiveStage:
         self.stop()
         self._settings, self._disturbed = wanted, False
         cell = replace(checked.arm.cell, settings=self._settings)
-        self._database.limit_connections(checked.most_connections(cell))
+        checked.limit_connections(cell)
         path.open_server(checked.stack_arm.stack, self._settings)
         problem = path.wait(checked.bench.ready_timeout_s)
         if problem is not None:

@@ -21,6 +21,7 @@ from fairground.judge import crash
 from fairground.measure.path import Route
 from fairground.measure.watch import WatchedArm
 from fairground.model import AuditLine, Cell, Fault, FaultKind, Finding, Recovery, Workload
+from fairground.model.workload import GOOD
 from fairground.postgres import Database, Refusals
 
 UNLIMITED = -1
@@ -82,10 +83,9 @@ class Faults:
         """Count what a crash took, by the audit's lines: the recovery with it, and what is to be said."""
         if not self.crashed:
             return found, ()
-        of, lossy = (
-            [one.id for one in workload.audit.invariants if one.counts_answers],
-            self.most_lost(found) is not None,
-        )
+        # Where some requests take away what others make, a sum tells of neither how many are missing.
+        of = [one.id for one in workload.audit.invariants if one.counts_answers and "-" not in GOOD.sub("", one.equals)]
+        lossy = self.most_lost(found) is not None
         found = replace(found, lost=crash.count_lost(lines, of, lossy))
         return found, (crash.finding(found, acknowledged, lossy),) if workload.audit.writes else ()
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fairground.judge import answers, written
-from fairground.model import AuditLine, Cell, Workload
+from fairground.judge import written
+from fairground.model import AuditLine, Workload
 from fairground.postgres import Database
 
 
@@ -32,9 +32,9 @@ class Flushes:
         if flushes is not None:
             self._counted += [(flushes, one) for one in good]
 
-    def line(self, cell: Cell) -> tuple[AuditLine, ...]:
-        """The audit's line; none where nothing was counted."""
-        if not self._counted:
+    def line(self, connections: int | None) -> tuple[AuditLine, ...]:
+        """The audit's line on so many connections at once; none where nothing was counted, or nobody knows how many."""
+        if not self._counted or connections is None:
             return ()
         flushes, good = (sum(part) for part in zip(*self._counted, strict=True))
-        return (written.flush_line(flushes, good, answers.connections_at_once(cell)),)
+        return (written.flush_line(flushes, good, connections),)

@@ -196,7 +196,7 @@ class Loaded:
         began_s = happened.began_unix_s - (result.started_unix_us or 0) / 1e6
         lasted_s = happened.over_unix_s - happened.began_unix_s
         self.recovery = recovery.recovery(began_s, lasted_s, tenths, result.window_s, result.window, happened.cut)
-        self.findings.append(recovery.finding(happened.fault, self.recovery))
+        self.findings.append(recovery.finding(happened.fault, self.recovery, result.window_s))
 
     @property
     def _fault_explains(self) -> bool:
@@ -220,7 +220,8 @@ class Loaded:
         late_s = run.late_s
         if late_s is None:
             late_s = after.here.host.at_s - before.here.host.at_s - result.window_s
-        late = blame.standstill(late_s, result.window_s, self.bench.thresholds.rules)
+        made = run.happened is not None and self.recovery is not None and recovery.is_beyond(self.recovery, result.window_s)
+        late = None if made else blame.standstill(late_s, result.window_s, self.bench.thresholds.rules)
         if late is not None and ask.trial:
             self.findings.append(late)
         host = replace(use, canary_before_us=before_us, canary_after_us=machine.pace_us())

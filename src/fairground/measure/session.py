@@ -23,7 +23,7 @@ from pathlib import Path
 import psycopg
 
 from fairground.host import disk
-from fairground.judge import answers, validity
+from fairground.judge import validity
 from fairground.measure.arm import Arm, ArmWindow, CheckArm, CountedArm, Ended, NullArm, PgbenchArm, ServiceArm, StackArm
 from fairground.measure.bench import Bench
 from fairground.measure.checked import CheckedStack
@@ -342,7 +342,7 @@ def _require_reached(bench: Bench, arms: Sequence[Arm]) -> None:
 
 def _require_connections(bench: Bench, arms: Sequence[Arm]) -> None:
     """Raise LabError where the database server has no room for all pools: servers would be refused connections."""
-    pools = [answers.connections_at_once(arm.cell) for arm in arms if isinstance(arm, StackArm) and arm.holds_a_pool]
+    pools = [one for arm in arms if isinstance(arm, StackArm) and (one := arm.connections_at_once) is not None]
     if not pools or bench.database is None:
         return
     most, wanted = bench.database.room(), sum(pools) + OWN_SESSIONS + SESSIONS_OF_ARM * len(arms)

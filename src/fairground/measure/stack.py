@@ -62,7 +62,6 @@ from fairground.model import (
     foreign,
 )
 from fairground.model.cause import DATABASE, INSTRUMENT
-from fairground.model.reason import PREPARED_STATEMENTS
 from fairground.postgres import Database
 
 
@@ -115,9 +114,10 @@ class StartedStack(Loaded):
         self.lifetime.begin()
         return happened
 
-    def most_connections(self, cell: Cell) -> int:
-        """The most connections at once that the database lets it have under the settings of a cell."""
-        return answers.connection_limit(cell, self.bench.thresholds.rules) if self.stack_arm.holds_a_pool else UNLIMITED
+    def limit_connections(self, cell: Cell) -> None:
+        """Let the database give it so many connections at once as the settings of a cell say."""
+        self.seen.allowed = allowed = self.stack_arm.allowed_connections(cell, self.bench.thresholds.rules)
+        self.database.limit_connections(UNLIMITED if allowed is None else allowed[1])
 
     def notice_crash(self) -> None:
         """Find out whether the database server still is the one that it was. MachineError where it has ended."""
@@ -141,7 +141,7 @@ class StartedStack(Loaded):
             with self.phase("reset"), self.database.keep_asking():
                 self.database.reset(self.arm.data)
                 self.lifetime.begin()
-                self.database.limit_connections(self.most_connections(self.arm.cell))
+                self.limit_connections(self.arm.cell)
                 self.database.alter(self.stack_arm.statements)
             if self.database.shared:
                 self.find("shared-role", Severity.NOTE, f"the server logged in as the lab does: {self.database.shared}")
@@ -326,7 +326,7 @@ class StartedStack(Loaded):
                 name, reject = f"{self.arm.cell.topology.pooler} {pooler.version}", self.bench.thresholds.rules.prepared_reject
                 if (lost := self.lost.finding(name, self.results, self.findings, reject)) is not None:
                     self.findings.append(lost)
-                    self.diagnosis = PREPARED_STATEMENTS.id
+                    self.diagnosis = prepared.limit_of(lost)
             known = {finding.id for finding in self.findings}
             spoken = {"server-exit"} if known & {"ready", "server-exit"} else set()
             self.findings.extend(finding for finding in self.path.close() if finding.id not in spoken)
@@ -373,11 +373,12 @@ class StartedStack(Loaded):
         self.findings += filter(None, [blame.no_room(self.use.no_room, is_told and not self.faults.lifted)])
         if (result := self._joined()) is None or self.before is None:
             return
-        self.findings.extend(answers.denials(result, self.workload))
+        lost = self.faults.most_lost(self.recovery)
+        self.findings.extend(answers.denials(result, self.workload, lost or 0))
         rules, probes = self.bench.thresholds.rules, self.prober.probes if self.prober is not None else []
         self.findings.extend(written.findings(probes, PATIENCE_S))
         counted = result if self.prober is None else written.with_probes(result, probes, self.prober.asked)
-        told, lost = recovery.with_doubts(counted, self.arm.cell), self.faults.most_lost(self.recovery)
+        told = recovery.with_doubts(counted, self.stack_arm.judged_cell_of(self.use))
         self.audit = audit.lines(self.database, self.workload, told, self.use, self.before, rules, lost)
         if self.recovery is not None:
             self.recovery, said = self.faults.count_lost(self.recovery, self.audit, self.workload, told.done)
@@ -385,7 +386,7 @@ class StartedStack(Loaded):
         if self.written:
             transactions, good = (sum(part) for part in zip(*self.written, strict=True))
             self.audit += (answers.transactions_line(transactions, good),)
-        self.audit += self.flushes.line(self.arm.cell)
+        self.audit += self.flushes.line(self.stack_arm.connections_at_once)
         # A crash may take answered rows, which `count_lost` has counted; and moments of commits are not kept over it for sure.
         lines, notes = self.witness.read([] if self.faults.crashed else self.seen.logs, probes)
         self.audit += lines
@@ -398,13 +399,13 @@ class StartedStack(Loaded):
         """Name what limited a trial, unless a fault did. A search names each load's limits, and a comparison asks for none."""
         if self.diagnosis is not None or self.trial is None or self.recovery is not None:
             return
-        roles, host, result = self._trial_window(result)
+        (roles, host, result), cell = self._trial_window(result), self.stack_arm.judged_cell_of(self.use)
         at, work = self.bench.thresholds, None if self.use is None else self.use.work
         whole = read_whole(needs.counts_of(self.workload, result), work, at.rules)
-        for reason in bottleneck.limits(self.arm.cell, result, roles, host, self.use, self.bench.cores, at.reasons, whole):
+        for reason in bottleneck.limits(cell, result, roles, host, self.use, self.bench.cores, at.reasons, whole):
             self.findings.append(reason)
             self.diagnosis = self.diagnosis or reason.id
-        self.findings.extend(connecting.findings(self.arm.cell, result, roles, self.use, at.reasons))
+        self.findings.extend(connecting.findings(cell, result, roles, self.use, at.reasons))
 
     def _trial_window(self, joined: Result) -> tuple[Mapping[str, RoleUse], HostUse | None, Result]:
         """Roles, machine and result of the trial's window, which comes first; nothing is known of the two where it had none.

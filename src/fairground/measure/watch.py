@@ -6,7 +6,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import psycopg
 
@@ -40,7 +40,11 @@ class WatchedArm:
     pooler: Pooler | None = None
     counts_connections: bool = True
     """False once a fault has cut them: then old ones and their successors are there at once."""
+    allowed: tuple[int, int] | None = None
+    """The connections that it may hold, and those that the database lets it have at once; None: any number."""
     connections_peak: int | None = None
+    pids: frozenset[int] = frozenset()
+    """The backends of the last look."""
     pooler_clients_peak: int | None = None
     pooler_waiting_peak: int | None = None
     wait_events: Counter[str] = field(default_factory=Counter)
@@ -84,8 +88,11 @@ class WatchedArm:
             cpu_us = {role: self.meters[role].cpu_ns() / 1000 for role in LOOKED_AT if role in self.meters}
             meter = self.meters.get("server")
             memory_bytes = None if meter is None else meter.memory_bytes
-            held = (open_descriptors(meter.child.alive()), meter.threads_now) if isinstance(meter, RoleMeter) else (None, None)
-            self.looks.append(Look(time.time(), memory_bytes, cpu_us, stolen_us(), *held))
+            look = Look(time.time(), memory_bytes, cpu_us, stolen_us())
+            if isinstance(meter, RoleMeter):
+                alive = meter.child.alive()
+                look = replace(look, descriptors=open_descriptors(alive), threads=meter.threads_now, processes=len(alive))
+            self.looks.append(look)
 
     def look_at_port(self) -> None:
         """Ask once who holds the server's port while it is loaded."""
@@ -96,12 +103,23 @@ class WatchedArm:
     def take(self, now: Activity, on_turn: bool) -> None:
         """One sample of its database."""
         if self.counts_connections:
-            self.connections_peak = max(self.connections_peak or 0, sum(now.waits.values()))
+            self.connections_peak = max(self.connections_peak or 0, self._held(now))
+        self.pids = now.pids
         if self.in_window and on_turn:
             self.wait_events.update(now.waits)
             self.wait_samples += 1
             self.statements.update(now.statements)
             self.asked.update(now.statements)
+
+    def _held(self, now: Activity) -> int:
+        """Count the connections that it holds. A backend lives on for some milliseconds after its client has hung up.
+
+        So beyond what is allowed only those count that stand in two looks running, unless there are more than may still end.
+        """
+        seen = sum(now.waits.values())
+        if self.allowed is None or seen > self.allowed[1]:
+            return seen
+        return max(len(now.pids & self.pids), min(seen, self.allowed[0]))
 
     def look_for_strangers(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
         """The first sample of the window, every fifth, and the first after it."""

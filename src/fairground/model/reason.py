@@ -62,7 +62,7 @@ def _falls(change: str, when: str = "") -> tuple[Prediction, ...]:
 PREPARED_STATEMENTS = Reason(
     "prepared-statements",
     "the pooler mixes up prepared statements",
-    "a pooler mixes up named statements: the drivers' own errors say so",
+    "a pooler mixes up named statements: the drivers' own errors say so, and so many requests failed that it rejects",
     _rises("no named prepared statements"),
     waits=True,
 )
@@ -117,7 +117,8 @@ DB_COMMIT = Reason(
 BACKLOG = Reason(
     "backlog",
     "connections wait to be accepted",
-    "connections were dropped by a full listen queue, and some took {retry_us:s} s and more",
+    "connections were dropped by a full listen queue, some took {retry_us:s} s and more, and such waits took {backlogged:%} of"
+    " the connections' time",
     _rises("connections that stay open"),
     waits=True,
     alone=True,
@@ -220,7 +221,7 @@ WIRE = Reason(
 POOL = Reason(
     "pool",
     "requests wait for a connection of the pool",
-    "{pool_busy:%} of the pool's connections were at work, requests waited for them, and nothing was full",
+    "{pool_busy:%} of the pool's connections were at work, requests waited for them, and the machine was not {cores_full:%} full",
     _rises("twice and four times the pool"),
 )
 SMALL_POOL = Reason(
@@ -250,7 +251,7 @@ TOO_FEW_CONNECTIONS = Reason(
 SERIALISED = Reason(
     "serialised",
     "the server takes one request after the other",
-    "the same, where the run holds the cell with more or fewer connections, and more gave no more",
+    "the same, where the run holds the cell with more or fewer connections, more gave no more, and no other limit held them",
     untested="two loads have shown it already: more connections gave no more",
 )
 

@@ -168,6 +168,8 @@ class Look:
     """Open ones of the server's processes, all together."""
     threads: int | None = None
     """Of the server."""
+    processes: int | None = None
+    """Of the server."""
 
 
 @dataclass(frozen=True)

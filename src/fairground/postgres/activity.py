@@ -33,6 +33,8 @@ class Activity:
     statements: tuple[tuple[str, str], ...]
     """One for each backend that was sent a statement in the last second: what it does, in the same words, and the statement's
     beginning. One that nobody uses is left out: what it was asked long ago says nothing of the work under way."""
+    pids: frozenset[int] = frozenset()
+    """Those of all of them."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def activity_beside(connection: psycopg.Connection[Any]) -> Mapping[str, Activit
     return _of_backends(
         connection.execute(
             f"SELECT datname, {DOING.replace('%%', '%')}, CASE WHEN state <> 'idle' OR query_start > now() - interval '1 second'"
-            f" THEN left(query, {STATEMENT_CHARACTERS}) END FROM pg_stat_activity"
+            f" THEN left(query, {STATEMENT_CHARACTERS}) END, pid FROM pg_stat_activity"
             f" WHERE datname = current_database() AND {THEIRS} AND backend_type = 'client backend'"
         ).fetchall()
     )
@@ -70,21 +72,22 @@ def _arms_backends(connection: psycopg.Connection[Any]) -> Sequence[tuple[Any, .
     return connection.execute(
         "SELECT CASE WHEN usename ~ %(roles)s THEN replace(usename, %(role)s, %(first)s) ELSE datname END,"
         f" {DOING}, CASE WHEN state <> 'idle' OR query_start > now() - interval '1 second'"
-        " THEN left(query, %(most)s) END FROM pg_stat_activity"
+        " THEN left(query, %(most)s) END, pid FROM pg_stat_activity"
         f" WHERE (datid IN {MARKED} OR usename ~ %(roles)s) AND {THEIRS} AND backend_type = 'client backend'",
         {"most": STATEMENT_CHARACTERS, "roles": ROLES, "role": ROLE, "first": TRIAL_DATABASE},
     ).fetchall()
 
 
 def _of_backends(rows: Sequence[tuple[Any, ...]]) -> Mapping[str, Activity]:
-    """The activity of each database from (its name, what a backend does, its statement)."""
-    seen: defaultdict[str, list[tuple[str, str | None]]] = defaultdict(list)
-    for database, doing, statement in rows:
-        seen[database].append((doing, statement))
+    """The activity of each database from (its name, what a backend does, its statement, its pid)."""
+    seen: defaultdict[str, list[tuple[str, str | None, int]]] = defaultdict(list)
+    for database, *backend in rows:
+        seen[database].append((backend[0], backend[1], backend[2]))
     return {
         name: Activity(
-            Counter(doing for doing, _ in backends),
-            tuple((doing, statement) for doing, statement in backends if statement is not None),
+            Counter(doing for doing, _, _ in backends),
+            tuple((doing, statement) for doing, statement, _ in backends if statement is not None),
+            frozenset(pid for _, _, pid in backends),
         )
         for name, backends in seen.items()
     }

@@ -49,11 +49,15 @@ def read(connection: psycopg.Connection[Any]) -> Rights:
 
 
 def room(connection: psycopg.Connection[Any], *, shared: bool) -> int:
-    """Count the connections that the server would still accept from servers under test; `shared`: they log in as our user."""
+    """Count the connections that the server would still accept from servers under test; `shared`: they log in as our user.
+
+    What kind the backends of others are is hidden from a user without `pg_read_all_stats`: a user's in a database count.
+    """
     reserved = "coalesce(current_setting('reserved_connections', true)::int, 0)"  # PostgreSQL 16 and later
     row = connection.execute(
         "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int"
-        f" - {reserved} - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),"
+        f" - {reserved} - (SELECT count(*) FROM pg_stat_activity WHERE datid IS NOT NULL AND usesysid IS NOT NULL"
+        " AND coalesce(backend_type, 'client backend') = 'client backend'),"
         " (SELECT rolconnlimit FROM pg_roles WHERE rolname = session_user)".encode()
     ).fetchone()
     left, limit = row or (0, -1)

@@ -25,7 +25,7 @@ from fairground.capacity.service.values import (
     kept_per_s,
     most_connections,
 )
-from fairground.judge import answers, stalls, thresholds, validity
+from fairground.judge import answers, pools, stalls, thresholds, validity
 from fairground.judge.validity import TrialFacts
 from fairground.measure.arm import ArmWindow
 from fairground.measure.schedule import Rates, Whole
@@ -320,12 +320,9 @@ def _waits(measured: ArmWindow, cell: Cell, limits: Sequence[Finding]) -> tuple[
 
 def _limits(measured: ArmWindow, cell: Cell, cores: int) -> tuple[Finding, ...]:
     """The reasons that can be known from outside: that nothing was full cannot be, where not everybody's CPU is known."""
-    busy = measured.host.busy_share if measured.host else None
-    idle = busy is not None and busy < thresholds.standard().reasons.idle_cores and "server" in measured.roles
-    seen = measured.database
-    if seen is not None and seen.connections_peak:  # how large its pool is told to be is not known: what it held is
-        cell = replace(cell, settings=replace(cell.settings, pool_size=seen.connections_peak))
-    return tuple(one for one in measured.limits(cell, cores) if idle or one.id != TOO_FEW_CONNECTIONS.id)
+    known = measured.host is not None and measured.host.busy_share is not None and "server" in measured.roles
+    held = pools.held_cell_of(cell, measured.database)
+    return tuple(one for one in measured.limits(held, cores) if known or one.id != TOO_FEW_CONNECTIONS.id)
 
 
 def _database(measured: ArmWindow) -> tuple[Finding, ...]:
