@@ -77,7 +77,7 @@ def decide_events(statement: Statement, trials: Sequence[EventTrial], rivals: in
     What chance may have done is held to `rivals` and `miss` as a ratio is. That one event shows some is no chance.
     """
     bound, factor = statement.right.factor, statement.left.factor
-    if bound == 0 and statement.op in (">", "<="):
+    if bound == 0:  # `~ 0` is `<= 0`, and `parse` refuses the others
         return _some_or_none(statement, trials, miss)
     if statement.terms[0].metric in COUNT_METRICS:
         at = partial(_counted, statement.op, trials, factor, bound)
