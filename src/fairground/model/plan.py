@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -280,6 +281,14 @@ class Plan:
     def cells(self) -> list[Cell]:
         """The cells of its slots, each once."""
         return list(dict.fromkeys(slot.cell for slot in self.slots))
+
+    @property
+    def whole_blocks(self) -> int:
+        """The blocks that each of its cells has at least: `blocks`, unless groups of the suite have more."""
+        if self.budget_s is not None:  # each block is a whole one then, and slots may be of a part of them
+            return self.blocks
+        stand = {(slot.block, slot.cell) for slot in self.slots if slot.control is None}
+        return min(Counter(cell for _, cell in stand).values(), default=self.blocks)
 
 
 @dataclass(frozen=True)
