@@ -145,7 +145,7 @@ def suite(inputs: Inputs, asked: ReplicationAsked) -> Suite:
     if not manifest.load_suite(path).claims:  # such a suite has no profiles either
         raise LabError(f"the suite `{asked.suite}` makes no claims", f"./fairground run suites/{asked.suite}.toml")
     found = manifest.load_suite(path, asked.profile, setup.machine_seats(inputs.database_url))
-    return found if asked.blocks is None else replace(found, blocks=asked.blocks)
+    return found if asked.blocks is None else found.with_blocks(asked.blocks)
 
 
 def plans_of(inputs: Inputs, asked: ReplicationAsked) -> dict[str, Plan]:

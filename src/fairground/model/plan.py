@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from fairground.model.contract import SqlFile
@@ -432,3 +432,7 @@ class Suite:
     """Seconds of load in turns of each stack in each block; None: as long as its window, or as a budget has room for."""
     fits: bool = False
     """Whether windows and warm-ups may be shorter than asked for, so that enough blocks fit into the time."""
+
+    def with_blocks(self, blocks: int) -> Suite:
+        """The suite in which each cell has so many blocks, whatever its groups say."""
+        return replace(self, blocks=blocks, groups=tuple(replace(group, blocks=None) for group in self.groups))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -315,12 +316,19 @@ class Judge:
         floor, withdrawn = (None, False) if again is None else (again.floor, again.failed)
         here = self.measured[field_of(trials[0].cell), quantity]
         found = compare(quantity, here, self.anchors(heat), floor, withdrawn)
-        blocks = len({trial.block for trial in trials})
-        return None if found is None else replace(found, block_s=math.fsum(trial.duration_s for trial in trials) / blocks)
+        return None if found is None else replace(found, block_s=_block_s(trials))
 
     def _of(self, heat: Cell, quantity: Quantity, control: Control) -> ControlReading | None:
         ours = (one for one in self.readings if (one.heat, one.quantity, one.control) == (heat, quantity, control))
         return next(ours, None)
+
+
+def _block_s(trials: Sequence[Trial]) -> float:
+    """Seconds that a block of a field takes, by those blocks that hold the most of its stacks."""
+    stacks = Counter(block for block, _ in {(trial.block, trial.cell.stack) for trial in trials})
+    most = max(stacks.values())
+    whole = [block for block, count in stacks.items() if count == most]
+    return math.fsum(trial.duration_s for trial in trials if trial.block in whole) / len(whole)
 
 
 def measure_fields(trials: Sequence[Trial], known: Sequence[RememberedSpread] = ()) -> dict[tuple[Cell, Quantity], Measured]:
