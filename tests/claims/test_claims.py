@@ -391,6 +391,19 @@ def test_published_table_beside_ours() -> None:
     assert reading.correlation is None and reading.measured == 2
 
 
+def test_rows_of_a_table_lack_what_the_machine_did_to_some_blocks() -> None:
+    """A stack that was also measured while the machine was slow stands to the others, also of another table, as if it had not been."""
+    first = PublishedTable("GET /ping", "rps", "requests/s", "ping c100", {"a:x": 2000.0, "b:x": 900.0})
+    other = PublishedTable("One", "rps", "requests/s", "ping c100", {"b:x": 900.0})
+    slow = [trial("a:x", 400, block) for block in (5, 6, 7)]
+    for trials in (STEADY, [*STEADY, *slow]):
+        one, two = (reading.rows for reading in tables.read_tables(suite(tables=(first, other)), trials))
+        assert one[0].measured and one[1].measured and one[1] == two[0]
+        assert one[0].measured / one[1].measured == pytest.approx(2.007, abs=0.01)
+    (alone,) = tables.read_tables(suite(tables=(first,)), slow)
+    assert alone.rows[0].measured == pytest.approx(400) and alone.rows[1].measured is None
+
+
 def test_an_order_is_told_from_six_rows_on() -> None:
     """Three rows have the same order by chance in one of six cases; six have it in one of 720, and the exact p says so."""
     names = [f"{letter}:x" for letter in "abcdef"]

@@ -427,6 +427,16 @@ def cells(trials: Sequence[Trial], known: Sequence[RememberedSpread] = ()) -> di
     return found
 
 
+def levels_of(trials: Sequence[Trial], known: Sequence[RememberedSpread] = ()) -> dict[Cell, float]:
+    """The logarithm of each cell's goodput, as if all stacks of its field had been in the same rounds."""
+    fits = _together(trials, Quantity.GOODPUT, known, in_turns=False)
+    return {
+        replace(field_of(group[0].cell), stack=name): _mean(blocks.values())
+        for group, fitted in zip(fields_of(trials), fits, strict=True)
+        for (name, _), blocks in fitted.levels.items()
+    }
+
+
 def field_of(cell: Cell) -> Cell:
     """The field of a cell: the cell without its stack, which is what all cells of a field have in common."""
     return replace(cell, stack="")
