@@ -96,6 +96,9 @@ def test_a_further_run_measures_what_is_undecided_alone() -> None:
     assert (group.stacks, group.workloads, narrowed.seed, narrowed.controls) == (("a:x", "b:x"), ("ping",), SUITE.seed + 1, False)
     assert isinstance(group, SuiteGroup) and group.loads == (found.trials[0].cell.load,)
 
+    for anchor, kept in (("b:x", "b:x"), ("c:x", None)):
+        assert joined.narrow(replace(SUITE, anchor=anchor), found, left, 1).anchor == kept
+
 
 def test_it_goes_on_until_nothing_is_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each further run is narrower, at most four are made, and all are judged together by what so many looks allow."""

@@ -70,4 +70,6 @@ def narrow(suite: Suite, found: Run, judgements: Iterable[ClaimJudgement], again
         known = groups.get(field)
         stacks = (cell.stack,) if known is None else tuple(dict.fromkeys((*known.stacks, cell.stack)))
         groups[field] = SuiteGroup(stacks, (cell.workload,), (cell.load,), cell.settings, (cell.topology,))
-    return replace(suite, groups=tuple(groups.values()), seed=suite.seed + again, controls=False)
+    named = {stack for group in groups.values() for stack in group.stacks}
+    anchor = suite.anchor if suite.anchor in named else None
+    return replace(suite, groups=tuple(groups.values()), seed=suite.seed + again, controls=False, anchor=anchor)
