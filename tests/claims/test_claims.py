@@ -208,6 +208,9 @@ def test_small_differences_and_shares_have_a_size(test: str, published: float, w
         ("errors(c:x ping) > 0", 1, 1.0, ClaimVerdict.HOLDS),
         ("errors(c:x ping) <= 0", 1, 1.0, ClaimVerdict.FAILS),
         ("errors(c:x ping) <= 0", 0, 1.0, ClaimVerdict.HOLDS),
+        ("errors(c:x ping) ~ 0", 0, 1.0, ClaimVerdict.HOLDS),
+        ("errors(c:x ping) ~ 0", 1, 1.0, ClaimVerdict.FAILS),
+        ("timeouts(c:x ping) ~ 0", 0, 15.0, ClaimVerdict.HOLDS),
         ("timeouts(c:x ping) > 300", 1, 1.0, ClaimVerdict.INCONCLUSIVE),
         ("timeouts(c:x ping) > 900", 1, 1.0, ClaimVerdict.FAILS),
         ("timeouts(c:x ping) > 100", 1, 1.0, ClaimVerdict.INCONCLUSIVE),
@@ -242,6 +245,52 @@ def timed_out(one: Trial, count: int) -> Trial:
     """The trial with so many timeouts in its five seconds."""
     assert one.result is not None
     return replace(one, result=replace(one.result, window=replace(one.result.window, timeout=count)))
+
+
+NAMED = [trial("a:x", 10, block, diagnosis="deadlock") for block in (1, 2, 3)]
+
+
+def test_a_diagnosis_is_held_to_looks() -> None:
+    """Three trials that agree decide a run that is judged once, and four one that is judged up to four times."""
+    claim = Claim("one", "it is so", "diagnosis(a:x ping) is deadlock")
+    (once,), (often,) = (judgement.judge(suite(claim), NAMED, looks) for looks in (1, 4))
+    assert once.verdict is ClaimVerdict.HOLDS and once.sentence.endswith("deadlock in 3 of 3 trials")
+    assert often.verdict is ClaimVerdict.INCONCLUSIVE and often.sentence.endswith("deadlock in 3 of 3 trials; 4 are asked for")
+    (longer,) = judgement.judge(suite(claim), [*NAMED, replace(NAMED[0], block=4, number=4)], 4)
+    assert longer.verdict is ClaimVerdict.HOLDS
+
+
+def test_a_diagnosis_of_many_is_held_to_their_number() -> None:
+    """One of 14 stacks is named by none of three trials by chance, and by none of eight by no chance."""
+    stacks, test = [f"s{place}:x" for place in range(14)], "diagnosis(* ping) is deadlock"
+
+    def judged(trials: int) -> judgement.ClaimJudgement:
+        blocks = range(1, trials + 1)
+        named = [trial(stack, 10, block, diagnosis="deadlock") for stack in stacks[1:] for block in blocks]
+        return verdict_of(test, [*named, *(trial(stacks[0], 10, block, diagnosis="db-lock") for block in blocks)])
+
+    few = judged(3)
+    assert few.verdict is ClaimVerdict.INCONCLUSIVE and "db-lock in 3 of 3 trials; 6 are asked for" in few.sentence
+    assert judged(8).verdict is ClaimVerdict.FAILS
+
+
+@pytest.mark.parametrize("test", ["timeouts(a:x ping) > 36", "timeouts(* ping) <= 36"])
+def test_counts_are_held_to_looks_and_rivals(test: str) -> None:
+    """Fifty where 36 are the bound: one look at one stack decides, and one of four looks or of four stacks does not."""
+    many, none = timed_out(trial("a:x", 870), 50), [timed_out(trial(f"{name}:x", 870), 10) for name in "bcd"]
+    claim, alone = Claim("one", "it is so", test), "*" not in test
+    (once,) = judgement.judge(suite(claim), [many])
+    assert once.verdict is (ClaimVerdict.HOLDS if alone else ClaimVerdict.FAILS)
+    (later,) = judgement.judge(suite(claim), [many], 4) if alone else judgement.judge(suite(claim), [many, *none])
+    assert later.verdict is ClaimVerdict.INCONCLUSIVE
+
+
+def test_a_share_of_many_is_held_to_their_number() -> None:
+    """One trial a little above the bound refutes a claim about one stack, and none about four."""
+    trials = [failed(trial("a:x", 870)), *(trial(f"{name}:x", 870) for name in "bcd")]
+    assert verdict_of("errors(* ping) < 15%", trials[:1]).verdict is ClaimVerdict.FAILS
+    assert verdict_of("errors(* ping) < 15%", trials).verdict is ClaimVerdict.INCONCLUSIVE
+    assert verdict_of("errors(* ping) < 1%", trials).verdict is ClaimVerdict.FAILS
 
 
 def test_a_trial_that_counted_nothing_is_no_time_without_an_event() -> None:
@@ -342,6 +391,19 @@ def test_published_table_beside_ours() -> None:
     assert reading.correlation is None and reading.measured == 2
 
 
+def test_rows_of_a_table_lack_what_the_machine_did_to_some_blocks() -> None:
+    """A stack that was also measured while the machine was slow stands to the others, also of another table, as if it had not been."""
+    first = PublishedTable("GET /ping", "rps", "requests/s", "ping c100", {"a:x": 2000.0, "b:x": 900.0})
+    other = PublishedTable("One", "rps", "requests/s", "ping c100", {"b:x": 900.0})
+    slow = [trial("a:x", 400, block) for block in (5, 6, 7)]
+    for trials in (STEADY, [*STEADY, *slow]):
+        one, two = (reading.rows for reading in tables.read_tables(suite(tables=(first, other)), trials))
+        assert one[0].measured and one[1].measured and one[1] == two[0]
+        assert one[0].measured / one[1].measured == pytest.approx(2.007, abs=0.01)
+    (alone,) = tables.read_tables(suite(tables=(first,)), slow)
+    assert alone.rows[0].measured == pytest.approx(400) and alone.rows[1].measured is None
+
+
 def test_an_order_is_told_from_six_rows_on() -> None:
     """Three rows have the same order by chance in one of six cases; six have it in one of 720, and the exact p says so."""
     names = [f"{letter}:x" for letter in "abcdef"]
@@ -413,6 +475,13 @@ def test_the_first_of_all_is_held_against_all(test: str, verdict: ClaimVerdict, 
     """A superlative holds only where it holds against each stack that the pattern means; the hardest of them is named."""
     found = verdict_of(test, FIELD)
     assert found.verdict is verdict and found.sentence.startswith(against)
+
+
+def test_who_was_not_asked_is_no_rival() -> None:
+    """A claim about the first of all is held to the number of stacks that have its cell, whatever else the run measured."""
+    others = [trial(f"{name}:x", 900, block, workload="other") for name in "defghi" for block in range(1, 5)]
+    alone, beside = (verdict_of("rps(a:x ping) / rps(* ping) > 1", trials) for trials in (FIELD, [*FIELD, *others]))
+    assert alone.verdict is ClaimVerdict.FAILS and beside == alone
 
 
 def test_what_was_not_run_has_our_nearest_beside_it() -> None:

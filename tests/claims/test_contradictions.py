@@ -30,12 +30,15 @@ SUPERLATIVE = re.compile(r"\b(fastest|slowest|lowest|highest|upper bound)\b")
 
 
 def invented(suite: Suite, seed: int) -> list[Trial]:
-    """A run of the suite: each cell has a speed and latencies of its own, and each of its trials is about that good."""
+    """A run of the suite: each cell has a speed and latencies of its own, and each of its trials is about that good.
+
+    In blocks that some groups alone have the machine is slower.
+    """
     chance, made, speeds = random.Random(seed), list[Trial](), dict[str, tuple[float, float]]()
     assert PATTERN.result is not None and PATTERN.result.latency_ok is not None
     for slot in plan.of_suite(suite, SERVERS, WORKLOADS, "command").slots:
         rate, wait_us = speeds.setdefault(repr(slot.cell), (chance.lognormvariate(7, 1), chance.lognormvariate(9, 1)))
-        around = chance.lognormvariate(0, 0.03)
+        around = chance.lognormvariate(0, 0.03) * (1.0 if slot.block <= suite.blocks else 0.2)
         names = ("min_us", "mean_us", "p50_us", "p75_us", "p90_us", "p95_us", "p99_us", "max_us")
         latency = replace(PATTERN.result.latency_ok, **dict.fromkeys(names, round(wait_us * around) + 1))
         good = round(rate * around * 50)

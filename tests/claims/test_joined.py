@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
@@ -11,10 +12,11 @@ import pytest
 
 from builders.claims import trial
 from cli.command import stored
+from fairground import records
 from fairground.claims import joined, judgement
 from fairground.claims.verdict import ClaimVerdict
 from fairground.inputs import manifest
-from fairground.lab import replicate
+from fairground.lab import replicate, site
 from fairground.lab.events import Event, Replicated, Reported, Sink
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
@@ -47,6 +49,26 @@ def test_blocks_of_several_runs_are_blocks_of_one() -> None:
     assert (whole.plan.blocks, whole.id) == (4, "second")
 
 
+def test_what_runs_measured_and_left_out_is_told_of_all() -> None:
+    """Kinds of stacks, reasons for what is missing and interruptions are those of all runs, however narrow the last one is."""
+    wide = two_blocks()
+    cell = wide.plan.slots[0].cell
+    narrow = replace(
+        wide,
+        id="narrow",
+        stacks={cell.stack: wide.stacks[cell.stack]},
+        trials=tuple(one for one in wide.trials if one.cell == cell),
+        plan=replace(wide.plan, skipped={}, slots=tuple(one for one in wide.plan.slots if one.cell == cell)),
+    )
+    whole = joined.join([replace(wide, finished=False), narrow])
+    assert whole.stacks == wide.stacks and whole.plan.skipped == wide.plan.skipped != {} and not whole.finished
+    assert {slot.cell for slot in whole.plan.slots} == {slot.cell for slot in wide.plan.slots}
+    assert len({slot.number for slot in whole.plan.slots}) == len(whole.plan.slots) == len(wide.plan.slots) + 2
+    assert (whole.plan.whole_blocks, whole.plan.blocks) == (2, 4)
+    came = replace(wide.trials[0], cell=replace(cell, stack="ginkgo:fast"))
+    assert "ginkgo:fast" not in joined.join([wide, replace(narrow, trials=(*narrow.trials, came))]).plan.skipped
+
+
 def test_two_runs_say_more_than_one() -> None:
     """What neither decides by itself, both do together."""
     alone = judgement.judge(SUITE, run("first", 12).trials)[0]
@@ -74,6 +96,9 @@ def test_a_further_run_measures_what_is_undecided_alone() -> None:
     assert (group.stacks, group.workloads, narrowed.seed, narrowed.controls) == (("a:x", "b:x"), ("ping",), SUITE.seed + 1, False)
     assert isinstance(group, SuiteGroup) and group.loads == (found.trials[0].cell.load,)
 
+    for anchor, kept in (("b:x", "b:x"), ("c:x", None)):
+        assert joined.narrow(replace(SUITE, anchor=anchor), found, left, 1).anchor == kept
+
 
 def test_it_goes_on_until_nothing_is_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each further run is narrower, at most four are made, and all are judged together by what so many looks allow."""
@@ -94,6 +119,8 @@ def test_it_goes_on_until_nothing_is_undecided(tmp_path: Path, monkeypatch: pyte
     assert ends[0].found.runs == tuple(f"run-{place}" for place in range(1, len(measured) + 1))
     assert [len(one.groups) for one in measured[1:]] == [1] * (len(measured) - 1)
     assert "judged together" in ends[0].path.read_text()
+    last = records.load_run(ends[0].path.parent)
+    assert records.judged_runs_of(last, SUITE.id)[1] == joined.MOST_RUNS
     with pytest.raises(LabError, match="begins anew"):
         list(replicate.replicate_suites(inputs, replace(asked, resume="latest")))
 
@@ -109,6 +136,22 @@ def test_two_stored_runs_are_judged_together(tmp_path: Path) -> None:
     asked = ReplicationAsked("users", of_runs=(first, second))
     (end,) = replicate.replicate_suites(Inputs(places), asked)
     assert isinstance(end, Replicated) and end.found.runs == (first, second) and end.path.parent.name == second
+    list(site.write(tmp_path, tmp_path / "public"))
+    assert "of 2 runs, judged together" in (tmp_path / "public" / second / end.path.name).read_text()
     third = stored(replace(made, id=f"{made.id}-3"), tmp_path).name
     with pytest.raises(LabError, match="is of none of the suites users"):
         list(replicate.replicate_suites(Inputs(places), replace(asked, of_runs=(first, third))))
+
+
+def test_runs_that_are_gone_are_judged_no_more(tmp_path: Path) -> None:
+    """A page that is made anew names those that are there; no name leads out of the folder of results."""
+    first, second = (stored(replace(two_blocks(), id=name), tmp_path / "results") for name in ("first", "second"))
+    outside = stored(replace(two_blocks(), id="outside"), tmp_path)
+    last = records.load_run(second)
+    assert records.judged_runs_of(last, "users") == ([last], 1)
+    records.write_judged(second, "users", (first.name, f"../{outside.name}", second.name), 3)
+    runs, looks = records.judged_runs_of(last, "users")
+    assert ([one.id for one in runs], looks) == ([first.name, second.name], 3)
+    shutil.rmtree(first)
+    assert records.judged_runs_of(last, "users") == ([last], 3)
+    assert records.judged_runs_of(last, "lookup") == ([last], 1)

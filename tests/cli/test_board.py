@@ -189,3 +189,11 @@ def test_one_is_one() -> None:
     slot = replace(planned.slots[0], control=None)
     told = say.outline(replace(planned, slots=(slot,), blocks=1, budget_s=None), 5.0)
     assert told == f"1 stack, 1 block, 1 trial, about 5 s, seed {planned.seed}"
+
+
+def test_cells_with_more_blocks_than_others_are_told() -> None:
+    """The outline of a plan names the least and the most blocks that a cell has."""
+    planned = replace(fixture.two_blocks().plan, budget_s=None)
+    more = tuple(replace(planned.slots[0], block=block) for block in (3, 4))
+    assert ", 2 to 4 blocks, " in say.outline(replace(planned, slots=(*planned.slots, *more), blocks=4), 5.0)
+    assert ", 2 blocks, " in say.outline(planned, 5.0)

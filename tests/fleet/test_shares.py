@@ -31,6 +31,14 @@ def test_a_share_is_a_block_or_a_heat_of_one(blocks: int, hosts: int, size: int,
     assert all(share.begun_on is None for share in found)
 
 
+def test_blocks_of_single_cells_keep_no_host_busy() -> None:
+    """Two blocks of all and three of one cell are not five for three hosts: heats are shared out."""
+    planned = plan(2)
+    more = [replace(planned.slots[0], number=8 + block, block=block) for block in (3, 4, 5)]
+    found = shares([*planned.slots, *more], [], 3, "own")
+    assert [len(share.slots) for share in found] == [2, 2, 2, 2, 1, 1, 1]
+
+
 def test_stacks_that_are_compared_are_on_one_host() -> None:
     """No heat of a block is divided, however many hosts there are."""
     planned = plan(2, stacks=5)

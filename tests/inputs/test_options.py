@@ -139,6 +139,15 @@ def test_a_budget_decides_the_number_of_blocks() -> None:
     assert asked.overridden(suite, given(budget="2m", blocks=2, seed=0)) == replace(suite, blocks=2, budget_s=120.0, seed=0)
 
 
+def test_blocks_that_are_said_are_those_of_all_groups() -> None:
+    """Where a group asks for more, the command line and a budget say otherwise."""
+    suite = replace(asked.suite(given(), "title", ["a:b"]), blocks=2)
+    more = replace(suite, groups=(replace(suite.groups[0], blocks=6),))
+    assert asked.overridden(more, given(seed=9)) == replace(more, seed=9)
+    assert asked.overridden(more, given(blocks=1)) == replace(suite, blocks=1)
+    assert asked.overridden(more, given(budget="2m", blocks=3)) == replace(suite, blocks=3, budget_s=120.0)
+
+
 def test_what_is_to_be_decided_has_a_budget() -> None:
     """`--until decided` alone ends after half an hour; with a budget that is the most."""
     suite = asked.suite(given(), "title", ["a:b"])

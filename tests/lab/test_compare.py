@@ -129,6 +129,15 @@ def test_runs_on_two_major_versions_of_postgres_are_told_so(version: str, said: 
     assert any("A was measured with PostgreSQL 18 and B with 17" in note for note in notes) is said
 
 
+def test_means_of_two_runs_are_of_as_many_blocks() -> None:
+    """Further blocks of one run are in neither the ratio nor the mean beside it."""
+    long = fixture.run(4)
+    slow = [replace(one, result=replace(one.result, completed_ok=1)) for one in long.trials if one.block > 2 and one.result]
+    longer = replace(long, trials=(*(one for one in long.trials if one.block <= 2), *slow))
+    told, _ = two_runs.compare_runs(longer, fixture.run(2))
+    assert told and all(line.a == pytest.approx(line.b) for line in told)
+
+
 def test_a_comparison_without_a_number_is_no_success() -> None:
     """Where the machine or the database spoiled every pair, the exit code says that nothing was measured; one number will do."""
     nothing = Difference(DifferenceWord.INCONCLUSIVE, None, None, None, None)

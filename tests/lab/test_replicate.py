@@ -13,6 +13,7 @@ import pytest
 
 from cli.command import stored
 from fairground import records
+from fairground.lab import replicate
 from fairground.lab.events import Absent, Event, Planned, Replicated, Replicating, Reported, Sink
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
@@ -85,6 +86,14 @@ def test_a_run_of_no_suite_is_refused(inputs: Inputs, asked: ReplicationAsked) -
         list(replicate_all(inputs, replace(asked, resume="latest")))
     with pytest.raises(LabError, match="`--run` judges the run of one suite, and `all` names several"):
         list(replicate_all(inputs, replace(asked, of_runs=("latest",))))
+
+
+def test_blocks_that_are_said_are_those_of_all_cells(tmp_path: Path) -> None:
+    """Groups that have more blocks than their suite have those that are asked for."""
+    inputs = Inputs(Places.of(os.environ, results=tmp_path))
+    usual, once = (replicate.suite(inputs, ReplicationAsked("users", blocks=blocks)) for blocks in (None, 1))
+    assert any(group.blocks for group in usual.groups) and not any(group.blocks for group in once.groups)
+    assert once.blocks == 1
 
 
 def test_the_claims_plot_stands_beside_the_markdown(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
@@ -159,3 +160,18 @@ def test_the_terminal_has_the_letters_of_the_page(seed: int) -> None:
     assert [(line[2 : line.index(stack)].strip(), stack) for line, (stack, _) in zip(lines, rows, strict=True)] == [
         (group, stack) for stack, group in rows
     ]
+
+
+def test_rates_of_stacks_with_different_blocks_are_to_each_other_as_they_are() -> None:
+    """Two of three stacks go on while the machine is slow: their rates are told as if the third had been beside them."""
+    rates = {"a:plain": 1000.0, "b:plain": 1100.0, "c:plain": 1050.0}
+    made = [trial(stack, block, rate) for block in (1, 2) for stack, rate in rates.items()]
+    made += [trial(stack, block, rates[stack] / 2) for block in (3, 4, 5) for stack in ("a:plain", "b:plain")]
+    bare = fixture.two_blocks()
+    plan = replace(bare.plan, slots=(), skipped={}, anchor="a:plain")
+    (board,) = boards(replace(bare, plan=plan, trials=tuple(made), controls=(), limits=()))
+    middles = {row.stack: row.middle or 0.0 for row in board.rows}
+    for stack, rate in rates.items():
+        assert middles[stack] / middles["a:plain"] == pytest.approx(rate / rates["a:plain"])
+        interval = next(row.interval for row in board.rows if row.stack == stack)
+        assert interval is not None and interval.low <= middles[stack] <= interval.high

@@ -97,6 +97,13 @@ def test_what_stands_between_costs_what_it_adds(through: Load | Topology, what: 
     assert (step.without_us, step.through_us) == (pytest.approx(11.0, abs=0.01), pytest.approx(41.0, abs=0.01))
 
 
+def test_both_sides_of_a_step_are_of_the_same_blocks() -> None:
+    """What one side was measured for in further blocks is in none of its numbers, so that they differ by what is added."""
+    more = [used(trial("a:x", 400, block, load=CLOSED), 90.0) for block in (3, 4)]
+    (plain,), (longer,) = (readers.step_costs(suite(), trials) for trials in (pairs(CLOSED), [*pairs(CLOSED), *more]))
+    assert plain == longer
+
+
 def test_a_step_of_the_suite_is_between_two_stacks() -> None:
     """What is not there is not measured, and one block has no interval."""
     named = (CostStep("a framework", "a:x ping", "b:x ping"), CostStep("a driver", "a:x ping", "gone:x ping"))

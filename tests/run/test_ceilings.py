@@ -13,7 +13,7 @@ from builders.contracts import SEEDS
 from fairground import records
 from fairground.inputs import workload_files
 from fairground.measure import Bench, ceiling
-from fairground.model import CellSettings, DatabaseEnded, LabError, Limit, Load, StorageError, Workload
+from fairground.model import CellSettings, DatabaseEnded, LabError, Limit, Load, Qualification, StorageError, Workload
 from fairground.report.boards import boards
 from fairground.run import ceilings
 from report.fixture import run
@@ -177,3 +177,26 @@ def test_a_run_has_one_limit_of_each_workload() -> None:
     assert whole.limit("tx", 16) == replace(TX, postgres_version=16)
     (board,) = [one for one in boards(whole) if one.workload == "tx"]
     assert board.limit == found
+
+
+@pytest.mark.parametrize("budget_s", [None, 60.0])
+def test_the_engine_is_qualified_where_all_cells_have_three_blocks(
+    budget_s: float | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Further blocks of single cells make no run that compares. With a budget, slots may be those of some blocks alone."""
+    asked: list[Path] = []
+
+    def qualify(_bench: Bench, folder: Path) -> Qualification:
+        asked.append(folder)
+        return Qualification(True, 1.0, ())
+
+    monkeypatch.setattr(ceiling, "qualify", qualify)
+    monkeypatch.setattr(records, "write_qualification", lambda *_: None)
+    two = run(2)
+    known = replace(
+        two, folder=tmp_path, qualification=None, limits=tuple(Limit(one, "pgbench", 1.0, "") for one in two.workloads)
+    )
+    more = tuple(replace(two.plan.slots[0], block=block) for block in (3, 4))
+    planned = replace(two.plan, slots=(*two.plan.slots, *more), blocks=4, budget_s=budget_s)
+    assert list(ceilings.measure(BENCH, replace(known, plan=planned), WORKLOADS)) == []
+    assert len(asked) == (budget_s is not None)

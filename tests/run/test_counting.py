@@ -48,6 +48,15 @@ def test_wide_intervals_get_more_starts_within_the_budget() -> None:
     assert counting.ending(wide, ASKED) == "the budget of 100 s is spent"
 
 
+def test_what_scatters_too_much_for_starts_is_said() -> None:
+    """After the most starts that an arm may have, neither is the budget spent nor the interval narrow."""
+    asked = replace(ASKED, budget_s=1e9)
+    wide = [start(arm, number, 1000 + 200 * (-1) ** number) for arm in "ab" for number in range(1, counting.MOST_STARTS + 1)]
+    assert counting.next_start(wide, asked) is None
+    assert counting.ending(wide, asked).startswith("30 starts of an arm were made, and its interval is still wide")
+    assert counting.ending(wide[:-1], ASKED) == "the budget of 100 s is spent"
+
+
 def test_a_difference_that_chance_may_have_made_gets_more_starts() -> None:
     """However narrow the interval is: it excludes zero, and not surely."""
     sure, unsure = (

@@ -81,6 +81,7 @@ def test_a_part_may_have_more_blocks_than_the_suite(controls: bool) -> None:
     one = replace(whole, stacks=stacks(1), workloads=workloads(1), blocks=4)
     built, plain = plan.build(suite, (one, whole), ""), plan.build(suite, (whole,), "")
     assert built.blocks == 4 and plain.blocks == 2
+    assert built.whole_blocks == plain.whole_blocks == 2
     assert Counter((slot.block, slot.cell, slot.control) for slot in built.slots[: len(plain.slots)]) == Counter(
         (slot.block, slot.cell, slot.control) for slot in plain.slots
     )

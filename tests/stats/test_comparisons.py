@@ -56,6 +56,15 @@ def test_stacks_are_told_apart_through_a_drifting_machine() -> None:
         assert found.detectable is not None and found.detectable < 0.1
 
 
+def test_a_block_takes_as_long_as_one_that_holds_all_stacks() -> None:
+    """Further blocks of one stack by itself make no block shorter."""
+    plan, results, _ = run(RATES, blocks=3)
+    more = [trial("a:plain", block, 10_000.0) for block in (4, 5, 6)]
+    for trials in (results, [*results, *more]):
+        found = Judge.of(replace(plan, slots=()), trials, ()).field(trials, Quantity.GOODPUT)
+        assert found is not None and found.block_s == pytest.approx(len(RATES) * results[0].duration_s)
+
+
 @given(st.lists(st.sampled_from([7_000.0, 9_500.0, 9_700.0, 10_000.0, 10_300.0]), min_size=1, max_size=5), st.floats(0.001, 0.2))
 @settings(max_examples=40, deadline=None)
 def test_a_row_and_its_letters_never_contradict_each_other(rates: list[float], sd: float) -> None:

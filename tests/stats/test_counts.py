@@ -63,6 +63,21 @@ def test_chance_looks_in_vain_and_is_levelled() -> None:
     assert counts.change(raw[:3], [counts.between_collections(one) or 0.0 for one in dearer]).word is CountWord.UNKNOWN
 
 
+def test_reads_that_nobody_counted_are_not_none() -> None:
+    """An older record beside a new one: nothing is levelled, for what its reads met is not known."""
+    reads = [[20, 80, 40, 60], [30, 70, 50, 50], [10, 90, 45, 55]]
+    a = [start([5_000_000] * 4) for _ in reads]
+    b = [
+        CountedStart("b", "ping", 1, 400, tuple(
+            CountedWindow(100, WorkCount(5_000_000 + 1_000 * (one - 50), {"read": 100}, empty_reads=one)) for one in some
+        ), True, (), 1.0)
+        for some in reads
+    ]  # fmt: skip
+    level_a, level_b = counts.at_equal_reads(a, b)
+    assert level_a == [50_000.0] * 3 and level_b == [counts.between_collections(one) for one in b]
+    assert counts.change(level_a, level_b).word in (CountWord.ALIKE, CountWord.UNKNOWN)
+
+
 def test_a_server_that_looks_in_vain_more_often_costs_more() -> None:
     """Where the code itself reads too early, that is its own cost, and is not levelled away."""
     random_ = random.Random(6)

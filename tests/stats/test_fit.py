@@ -10,7 +10,7 @@ import numpy
 import pytest
 
 from fairground.stats import intervals
-from fairground.stats.fit import Fit, FitPoint, together
+from fairground.stats.fit import Estimate, Fit, FitPoint, together
 
 TRUE = {"a": 0.0, "b": 0.3, "c": -0.2, "d": 0.1, "e": 0.5}
 
@@ -45,6 +45,20 @@ def test_two_stacks_are_the_paired_t() -> None:
     assert found is not None and paired is not None and found.freedom == pytest.approx(5) and found.blocks == 6
     interval = found.interval()
     assert (interval.middle, interval.low, interval.high) == pytest.approx((paired.middle, paired.low, paired.high))
+
+
+def test_rounds_of_two_count_once() -> None:
+    """Two of nine stacks go on by themselves: both errors of such a round are one, and the variance has its degrees of freedom."""
+    draw, found = numpy.random.default_rng(3), list[Estimate]()
+    for _ in range(400):
+        points = [
+            FitPoint(name, block, block, draw.normal(0, 0.01)) for block in range(5) for name in range(9 if block < 2 else 2)
+        ]
+        one = Fit(points).against(0, 1)
+        assert one is not None and one.freedom < 5.5
+        found.append(one)
+    squares = numpy.array([one.error**2 for one in found])
+    assert numpy.mean([one.freedom for one in found]) == pytest.approx(2 * squares.mean() ** 2 / squares.var(), rel=0.2)
 
 
 def test_a_stack_by_itself_has_the_interval_of_its_blocks() -> None:

@@ -11,10 +11,11 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean, stdev
 
 from fairground.claims.statement import COUNT_METRICS, Statement
-from fairground.claims.sureness import CLEAR, DECIDED, SAME, SureVerdict, again, decide, is_so
+from fairground.claims.sureness import CLEAR, DECIDED, SAME, SureVerdict, again, correct, decide, grade_of, is_so, miss_of
 from fairground.claims.verdict import ClaimVerdict, VerdictGrade
 from fairground.stats.fit import Estimate
 from fairground.stats.intervals import Interval, significant
@@ -61,26 +62,31 @@ def dispersion(counts: Sequence[float]) -> float:
     return max(1.0, math.fsum((one - mean) ** 2 for one in counts) / mean / (len(counts) - 1))
 
 
-def rate(trials: Sequence[EventTrial], window_s: float) -> Interval:
+def rate(trials: Sequence[EventTrial], window_s: float, miss: float = DECIDED) -> Interval:
     """Events in a window of so many seconds, with Poisson's interval."""
     counts = [one.events for one in trials]
     apart, loaded_s = dispersion(counts), math.fsum(one.loaded_s for one in trials)
-    low, high = poisson(math.fsum(counts) / apart)
+    low, high = poisson(math.fsum(counts) / apart, miss)
     scale = window_s / loaded_s
-    return Interval(math.fsum(counts) * scale, low * apart * scale, high * apart * scale, len(trials), 1 - DECIDED)
+    return Interval(math.fsum(counts) * scale, low * apart * scale, high * apart * scale, len(trials), 1 - miss)
 
 
-def decide_events(statement: Statement, trials: Sequence[EventTrial]) -> SureVerdict:
-    """The verdict on shares or counts. Trials without an answer to count are none of these."""
+def decide_events(statement: Statement, trials: Sequence[EventTrial], rivals: int = 1, miss: float = DECIDED) -> SureVerdict:
+    """The verdict on shares or counts. Trials without an answer to count are none of these.
+
+    What chance may have done is held to `rivals` and `miss` as a ratio is. That one event shows some is no chance.
+    """
     bound, factor = statement.right.factor, statement.left.factor
-    if bound == 0 and statement.op in (">", "<="):
-        return _some_or_none(statement, trials)
+    if bound == 0:  # `~ 0` is `<= 0`, and `parse` refuses the others
+        return _some_or_none(statement, trials, miss)
     if statement.terms[0].metric in COUNT_METRICS:
-        return _counted(statement.op, trials, factor, bound)
-    return _shares(statement.op, trials, factor, bound)
+        at = partial(_counted, statement.op, trials, factor, bound)
+        verdict = correct(at, rivals, miss)
+        return SureVerdict(verdict, None if verdict is ClaimVerdict.INCONCLUSIVE else grade_of(at, verdict, rivals, miss))
+    return _shares(statement, trials, rivals, miss)
 
 
-def _some_or_none(statement: Statement, trials: Sequence[EventTrial]) -> SureVerdict:
+def _some_or_none(statement: Statement, trials: Sequence[EventTrial], miss: float) -> SureVerdict:
     """Tell whether there are some, or none: one event shows that there are some.
 
     A count has to stay at 0 for LONG_S, whichever of the two was claimed; a share is of so many answers that 0 is known.
@@ -92,11 +98,12 @@ def _some_or_none(statement: Statement, trials: Sequence[EventTrial]) -> SureVer
     if not happened and counted and loaded_s < LONG_S:
         return SureVerdict(ClaimVerdict.INCONCLUSIVE)
     verdict = ClaimVerdict.HOLDS if (happened > 0) == (statement.op == ">") else ClaimVerdict.FAILS
+    clear = miss * CLEAR / DECIDED
     if happened:
         none_again = 0.5 ** (happened + JEFFREYS)  # the predictive law of a Poisson count with a prior of Jeffreys
-        return SureVerdict(verdict, _grade(none_again < CLEAR), 1 - none_again)
+        return SureVerdict(verdict, _grade(none_again < clear), 1 - none_again)
     looked = loaded_s / LONG_S if counted else requests * RARE
-    return SureVerdict(verdict, _grade(poisson(0.0, 2 * CLEAR)[1] < looked), none_again_after(looked))
+    return SureVerdict(verdict, _grade(poisson(0.0, 2 * clear)[1] < looked), none_again_after(looked))
 
 
 def none_again_after(looked: float) -> float:
@@ -109,30 +116,26 @@ def none_again_after(looked: float) -> float:
     return (1 + twice) / (1 + once)
 
 
-def _counted(op: str, trials: Sequence[EventTrial], factor: float, bound: float) -> SureVerdict:
-    """A mean count held against a bound, by Poisson's interval."""
+def _counted(op: str, trials: Sequence[EventTrial], factor: float, bound: float, miss: float) -> ClaimVerdict:
+    """Hold a mean count against a bound, by Poisson's interval."""
     counts = [one.events for one in trials]
     apart, scale = dispersion(counts), factor * dispersion(counts) / len(counts)
-    told = {}
-    for miss in (DECIDED, CLEAR):
-        low, high = (scale * end for end in poisson(math.fsum(counts) / apart, miss))
-        sides = {">": (low > bound, high <= bound), ">=": (low >= bound, high < bound),
-                 "<": (high < bound, low >= bound), "<=": (high <= bound, low > bound)}  # fmt: skip
-        holds, fails = sides.get(
-            op, (bound * (1 - SAME) <= low and high <= bound * (1 + SAME), high < bound * (1 - SAME) or low > bound * (1 + SAME))
-        )
-        told[miss] = ClaimVerdict.HOLDS if holds else ClaimVerdict.FAILS if fails else ClaimVerdict.INCONCLUSIVE
-    return SureVerdict(
-        told[DECIDED], None if told[DECIDED] is ClaimVerdict.INCONCLUSIVE else _grade(told[CLEAR] is told[DECIDED])
+    low, high = (scale * end for end in poisson(math.fsum(counts) / apart, miss))
+    sides = {">": (low > bound, high <= bound), ">=": (low >= bound, high < bound),
+             "<": (high < bound, low >= bound), "<=": (high <= bound, low > bound)}  # fmt: skip
+    holds, fails = sides.get(
+        op, (bound * (1 - SAME) <= low and high <= bound * (1 + SAME), high < bound * (1 - SAME) or low > bound * (1 + SAME))
     )
+    return ClaimVerdict.HOLDS if holds else ClaimVerdict.FAILS if fails else ClaimVerdict.INCONCLUSIVE
 
 
-def _shares(op: str, trials: Sequence[EventTrial], factor: float, bound: float) -> SureVerdict:
-    """Shares of some trials held against a bound: each must agree.
+def _shares(statement: Statement, trials: Sequence[EventTrial], rivals: int, miss: float) -> SureVerdict:
+    """Hold shares of some trials against a bound: each must agree.
 
     How sure that is, the logarithms of shares over the bound say: an answer more or less is half a one, and trials differ by
-    SHARES_SD at least.
+    SHARES_SD at least. Where one of several rivals is to refute a claim, that interval must, too.
     """
+    op, bound, factor = statement.op, statement.right.factor, statement.left.factor
     agreed = [is_so(op, factor * one.value, bound) for one in trials]
     verdict = ClaimVerdict.HOLDS if all(agreed) else ClaimVerdict.FAILS if not any(agreed) else ClaimVerdict.INCONCLUSIVE
     if verdict is ClaimVerdict.INCONCLUSIVE:
@@ -140,30 +143,42 @@ def _shares(op: str, trials: Sequence[EventTrial], factor: float, bound: float) 
     logs = [math.log(factor * (one.events + JEFFREYS) / (one.requests + 1) / bound) for one in trials]
     sd = max(SHARES_SD, stdev(logs) if len(logs) > 1 else 0.0)
     found = Estimate(fmean(logs), sd / math.sqrt(len(logs)), SHARES_FREEDOM, len(logs))
-    sure = decide(op, found)
-    return SureVerdict(verdict, _grade(sure.verdict is verdict and sure.grade is VerdictGrade.CLEAR), again(op, verdict, found))
+    sure = decide(op, found, rivals, miss)
+    if verdict is ClaimVerdict.FAILS and rivals > 1 and sure.verdict is not verdict:
+        return SureVerdict(ClaimVerdict.INCONCLUSIVE)
+    clear = sure.verdict is verdict and sure.grade is VerdictGrade.CLEAR
+    return SureVerdict(verdict, _grade(clear), again(op, verdict, found, miss_of(verdict, rivals, miss)))
 
 
-def decide_word(word: str, found: Sequence[str]) -> SureVerdict:
+def decide_word(word: str, found: Sequence[str], rivals: int = 1, miss: float = DECIDED) -> SureVerdict:
     """The verdict on a diagnosis: whether most trials name it, as surely as so few can say."""
     count, agreed = len(found), sum(one == word for one in found)
-    verdict, sure = _most(agreed, count)
+    at = partial(_most, agreed, count)
+    verdict = correct(at, rivals, miss)
     if verdict is ClaimVerdict.INCONCLUSIVE:
         return SureVerdict(verdict)
-    return SureVerdict(verdict, _grade(sure), math.fsum(_chance(k, count, agreed) for k in range(count + 1)
-                                                        if _most(k, count)[0] is verdict))  # fmt: skip
+    alike = [k for k in range(count + 1) if correct(partial(_most, k, count), rivals, miss) is verdict]
+    return SureVerdict(verdict, grade_of(at, verdict, rivals, miss), math.fsum(_chance(k, count, agreed) for k in alike))
 
 
-def _most(agreed: int, count: int) -> tuple[ClaimVerdict, bool]:
-    """Tell whether more than half of all trials would agree, and whether that is clear."""
+def _most(agreed: int, count: int, miss: float) -> ClaimVerdict:
+    """Tell whether more than half of all trials would agree, at so small a risk."""
     from scipy.special import betainc
 
     if count < LEAST_TRIALS:
-        return ClaimVerdict.INCONCLUSIVE, False
+        return ClaimVerdict.INCONCLUSIVE
     fewer = float(betainc(agreed + JEFFREYS, count - agreed + JEFFREYS, 0.5))
-    if DECIDED <= fewer <= 1 - DECIDED:
-        return ClaimVerdict.INCONCLUSIVE, False
-    return (ClaimVerdict.HOLDS if fewer < 0.5 else ClaimVerdict.FAILS), min(fewer, 1 - fewer) < CLEAR
+    if miss <= fewer <= 1 - miss:
+        return ClaimVerdict.INCONCLUSIVE
+    return ClaimVerdict.HOLDS if fewer < 0.5 else ClaimVerdict.FAILS
+
+
+def _trials_asked(some: bool, rivals: int, miss: float) -> int:
+    """Count the trials that decide where all of them name a reason, or none does."""
+    count = LEAST_TRIALS
+    while correct(partial(_most, count if some else 0, count), rivals, miss) is ClaimVerdict.INCONCLUSIVE:
+        count += 1
+    return count
 
 
 def _chance(k: int, count: int, agreed: int) -> float:
@@ -178,7 +193,7 @@ def _grade(sure: bool) -> VerdictGrade:
     return VerdictGrade.CLEAR if sure else VerdictGrade.LEANING
 
 
-def events_sentence(statement: Statement, trials: Sequence[EventTrial], verdict: ClaimVerdict) -> str:
+def events_sentence(statement: Statement, trials: Sequence[EventTrial], verdict: ClaimVerdict, miss: float = DECIDED) -> str:
     """Say what was counted: of counts their sum, and the rate with its interval where there were some."""
     metric, factor, count = statement.terms[0].metric, statement.left.factor, len(trials)
     low, high = factor * min(one.value for one in trials), factor * max(one.value for one in trials)
@@ -190,7 +205,7 @@ def events_sentence(statement: Statement, trials: Sequence[EventTrial], verdict:
         return words
     loaded_s = math.fsum(one.loaded_s for one in trials)
     if any(one.events for one in trials):
-        found = rate(trials, 10.0)
+        found = rate(trials, 10.0, miss)
         ends = " to ".join(significant(end) for end in (found.low, found.high))
         return f"{words}: {significant(found.middle)} in 10 s ({ends})"
     words += f", in {loaded_s:.3g} s of load"
@@ -199,8 +214,9 @@ def events_sentence(statement: Statement, trials: Sequence[EventTrial], verdict:
     return words
 
 
-def diagnosis_sentence(found: Sequence[str]) -> str:
-    """Say what the trials name, and that three are needed where there are fewer."""
+def diagnosis_sentence(word: str, found: Sequence[str], rivals: int = 1, miss: float = DECIDED) -> str:
+    """Say what the trials name, and how many are needed where there are fewer."""
     told = ", ".join(f"{word} in {count} of {len(found)}" for word, count in Counter(found).most_common())
-    few = f"; {LEAST_TRIALS} are asked for" if len(found) < LEAST_TRIALS else ""
+    least = _trials_asked(word in found, rivals, miss)
+    few = f"; {least} are asked for" if len(found) < least else ""
     return f"the lab's diagnosis: {told} trial{'s' if len(found) > 1 else ''}{few}"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from fairground.claims.verdict import ClaimJudgement, ClaimVerdict
-from fairground.model import LabError, Run, Suite, SuiteGroup, Trial
+from fairground.model import LabError, PlanSlot, Run, Suite, SuiteGroup, Trial
 from fairground.stats.comparisons import field_of
 
 MOST_RUNS = 4
@@ -17,7 +17,7 @@ MOST_RUNS = 4
 
 
 def join(runs: Sequence[Run]) -> Run:
-    """The trials of all runs as those of the last one, in blocks of their own. LabError where they were made on two machines."""
+    """Join all that runs measured, in blocks of their own, with what they planned. LabError where they are of two machines."""
     last = runs[-1]
     for one in runs:
         if (one.machine.cpu_model, one.machine.cores) != (last.machine.cpu_model, last.machine.cores):
@@ -25,16 +25,26 @@ def join(runs: Sequence[Run]) -> Run:
             raise LabError(problem, "judge those of one machine together")
     if len({one.id for one in runs}) < len(runs):
         raise LabError("one run is named twice", "a run says nothing more by being counted again")
-    trials, blocks, rounds, slots = list[Trial](), 0, 0, 0
+    trials, planned, blocks, rounds, slots = list[Trial](), list[PlanSlot](), 0, 0, 0
     for one in runs:
+        measured = max((trial.block for trial in one.everything), default=0)
         trials += [
             replace(trial, block=trial.block + blocks, round=trial.round and trial.round + rounds, number=trial.number + slots)
             for trial in one.trials
         ]
-        blocks += max((trial.block for trial in one.everything), default=0)
+        planned += [
+            replace(slot, block=slot.block + blocks, round=slot.round and slot.round + rounds, number=slot.number + slots)
+            for slot in one.plan.slots
+            if slot.block <= measured
+        ]
+        blocks += measured
         rounds += max((trial.round for trial in one.everything), default=0)
         slots += len(one.plan.slots)
-    return replace(last, trials=tuple(trials), plan=replace(last.plan, blocks=blocks))
+    there = {name for trial in trials for name in (trial.cell.stack, f"{trial.cell.stack} {trial.cell.workload}")}
+    skipped = {name: why for one in runs for name, why in one.plan.skipped.items() if name not in there}
+    stacks = {id: info for one in runs for id, info in one.stacks.items()}
+    plan = replace(last.plan, blocks=blocks, slots=tuple(planned), skipped=skipped)
+    return replace(last, trials=tuple(trials), plan=plan, stacks=stacks, finished=all(one.finished for one in runs))
 
 
 def open_claims_of(judgements: Iterable[ClaimJudgement]) -> list[ClaimJudgement]:
@@ -60,4 +70,6 @@ def narrow(suite: Suite, found: Run, judgements: Iterable[ClaimJudgement], again
         known = groups.get(field)
         stacks = (cell.stack,) if known is None else tuple(dict.fromkeys((*known.stacks, cell.stack)))
         groups[field] = SuiteGroup(stacks, (cell.workload,), (cell.load,), cell.settings, (cell.topology,))
-    return replace(suite, groups=tuple(groups.values()), seed=suite.seed + again, controls=False)
+    named = {stack for group in groups.values() for stack in group.stacks}
+    anchor = suite.anchor if suite.anchor in named else None
+    return replace(suite, groups=tuple(groups.values()), seed=suite.seed + again, controls=False, anchor=anchor)

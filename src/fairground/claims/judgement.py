@@ -80,17 +80,19 @@ def _excused(judged: ClaimJudgement) -> ClaimJudgement:
 def _judge(claim: Claim, suite: Suite, seen: ClaimEvidence) -> ClaimJudgement:
     if claim.test is None:
         return ClaimJudgement(claim, ClaimVerdict.UNTESTED, claim.cannot or "no test is known")
-    claimed = [(statement, _against_each(statement, seen.trials)) for statement in parse_all(claim.test)]
-    count, found = sum(len(parts) for _, parts in claimed), list[tuple[str, Statement, ClaimJudgement]]()
-    for statement, parts in claimed:
+    found = list[tuple[str, Statement, ClaimJudgement]]()
+    for statement in parse_all(claim.test):
+        parts = _against_each(statement, seen.trials)
         if not parts:
             told = f"no stack that fits `{statement.pattern}` was measured beside it"
             return ClaimJudgement(claim, ClaimVerdict.UNTESTED, told)
-        judged = [(name, one, _tested(claim, one, suite, seen, count)) for name, one in parts]
+        judged = [(name, one, _tested(claim, one, suite, seen)) for name, one in parts]
         tested = [one for one in judged if one[2].verdict is not ClaimVerdict.UNTESTED]
         if not tested:
             return judged[0][2]
         found += tested
+    if len(found) > 1:  # a claim is held to the number of its parts that could be tested
+        found = [(name, one, _tested(claim, one, suite, seen, len(found))) for name, one, _ in found]
     return _together(found)
 
 
@@ -132,7 +134,7 @@ def _tested(claim: Claim, statement: Statement, suite: Suite, seen: ClaimEvidenc
     except Untestable as reason:
         return ClaimJudgement(claim, ClaimVerdict.UNTESTED, str(reason))
     rests_on = tuple(sorted({trial.number for trial in trials if trial.cell in cells.values()}))
-    size = _size_of(claim, statement, cells, suite, trials, told) if told.sure.verdict is ClaimVerdict.HOLDS else None
+    size = _size_of(claim, statement, cells, suite, seen, told) if told.sure.verdict is ClaimVerdict.HOLDS else None
     sure = told.sure
     return ClaimJudgement(
         claim, sure.verdict, told.sentence, told.measured, rests_on, size, None, sure.grade, sure.again, sure.needs
@@ -165,7 +167,7 @@ def _hardness(op: str, judged: ClaimJudgement) -> tuple[int, float]:
 
 
 def _size_of(
-    claim: Claim, statement: Statement, cells: Mapping[Term, Cell], suite: Suite, trials: Sequence[Trial], told: StatementAnswer
+    claim: Claim, statement: Statement, cells: Mapping[Term, Cell], suite: Suite, seen: ClaimEvidence, told: StatementAnswer
 ) -> SizeAnswer | None:
     """Tell whether the published number was found, by the whole interval.
 
@@ -183,13 +185,13 @@ def _size_of(
     (term,) = statement.terms
     if statement.kind != "number":
         return None
-    some = _happened(term, cells[term], trials)
+    some = _happened(term, cells[term], seen.trials)
     if term.metric not in COUNT_METRICS:
         return _where(min(one.value for one in some), max(one.value for one in some), low, high)
     window_s = published_window_s(term, claim.published, suite.tables)
     if window_s is None:
         return None
-    counts = events.rate(some, window_s)
+    counts = events.rate(some, window_s, seen.miss)
     return _where(counts.low, counts.high, claim.published / COUNTED, claim.published * COUNTED)
 
 
@@ -264,14 +266,14 @@ def _ratio(statement: Statement, cells: Mapping[Term, Cell], seen: ClaimEvidence
     return StatementAnswer(sure, words, interval)
 
 
-def _number(statement: Statement, cells: Mapping[Term, Cell], seen: ClaimEvidence, _: int) -> StatementAnswer:
+def _number(statement: Statement, cells: Mapping[Term, Cell], seen: ClaimEvidence, rivals: int) -> StatementAnswer:
     """Shares and counts: they may be zero, so there are no ratios of them."""
     (term,) = statement.terms
     found = _happened(term, cells[term], seen.trials)
     if not found:
         raise Untestable(f"{term} is not known of any trial")
-    sure = events.decide_events(statement, found)
-    return StatementAnswer(sure, events.events_sentence(statement, found, sure.verdict))
+    sure = events.decide_events(statement, found, rivals, seen.miss)
+    return StatementAnswer(sure, events.events_sentence(statement, found, sure.verdict, seen.miss))
 
 
 def _happened(term: Term, cell: Cell, trials: Sequence[Trial]) -> list[EventTrial]:
@@ -283,12 +285,14 @@ def _happened(term: Term, cell: Cell, trials: Sequence[Trial]) -> list[EventTria
     ]
 
 
-def _word(statement: Statement, cells: Mapping[Term, Cell], seen: ClaimEvidence, _: int) -> StatementAnswer:
+def _word(statement: Statement, cells: Mapping[Term, Cell], seen: ClaimEvidence, rivals: int) -> StatementAnswer:
     (term,) = statement.terms
     found = [trial.diagnosis or NO_REASON for trial in seen.trials if trial.cell == cells[term] and trial.result is not None]
     if not found:
         raise Untestable(f"{term} is not known of any trial")
-    return StatementAnswer(events.decide_word(statement.word or NO_REASON, found), events.diagnosis_sentence(found))
+    word = statement.word or NO_REASON
+    sure = events.decide_word(word, found, rivals, seen.miss)
+    return StatementAnswer(sure, events.diagnosis_sentence(word, found, rivals, seen.miss))
 
 
 def _unit(statement: Statement) -> str:

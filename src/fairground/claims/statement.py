@@ -130,6 +130,8 @@ def parse(text: str) -> Statement:
         raise StatementError(f"`{text}` compares with zero, and this metric is always above it")
     if found.kind == "number" and (len(found.left.above), found.left.below, found.right.terms) != (1, (), ()):
         raise StatementError(f"`{text}`: shares and counts can be zero, so they are compared with a number and not divided")
+    if found.kind == "number" and (not found.left.factor or (not found.right.factor and found.op in ("<", ">="))):
+        raise StatementError(f"`{text}` is so or not whatever is measured: shares and counts are 0 at least")
     return found
 
 

@@ -8,7 +8,9 @@ at z = 2.0 a fresh one shows in less than half of all cases.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from fairground.claims.verdict import ClaimVerdict, VerdictGrade
 from fairground.stats.fit import Estimate
@@ -51,21 +53,29 @@ def decide(op: str, found: Estimate, rivals: int = 1, miss: float = DECIDED) -> 
     A claim about the first of all does not hold as soon as one rival says so: of many equal ones, one would by chance. So that
     answer is held to their number. That it holds needs all of them, and is not.
     """
-    verdict = _told(op, found, rivals, miss)
+    at = partial(_compared, op, found)
+    verdict = correct(at, rivals, miss)
     if verdict is ClaimVerdict.INCONCLUSIVE:
         return SureVerdict(verdict, needs=blocks_needed(op, found))
-    sure = _told(op, found, rivals, miss * CLEAR / DECIDED) is verdict
-    share = miss / rivals if verdict is ClaimVerdict.FAILS else miss
-    grade = VerdictGrade.CLEAR if sure else VerdictGrade.LEANING
-    return SureVerdict(verdict, grade, again(op, verdict, found, share))
+    foretold = again(op, verdict, found, miss_of(verdict, rivals, miss))
+    return SureVerdict(verdict, grade_of(at, verdict, rivals, miss), foretold)
 
 
-def _told(op: str, found: Estimate, rivals: int, miss: float) -> ClaimVerdict:
-    verdict = _compared(op, found, miss)
-    if verdict is ClaimVerdict.FAILS and rivals > 1:
-        strict = _compared(op, found, miss / rivals)
-        return verdict if strict is ClaimVerdict.FAILS else ClaimVerdict.INCONCLUSIVE
-    return verdict
+def correct(at: Callable[[float], ClaimVerdict], rivals: int, miss: float) -> ClaimVerdict:
+    """Hold what does not hold to the number of rivals. `at` gives the verdict of an interval that may miss so often."""
+    verdict = at(miss)
+    return ClaimVerdict.INCONCLUSIVE if at(miss_of(verdict, rivals, miss)) is not verdict else verdict
+
+
+def miss_of(verdict: ClaimVerdict, rivals: int, miss: float) -> float:
+    """The share of all cases in which the interval behind such a verdict may miss the truth."""
+    return miss / rivals if verdict is ClaimVerdict.FAILS else miss
+
+
+def grade_of(at: Callable[[float], ClaimVerdict], verdict: ClaimVerdict, rivals: int, miss: float) -> VerdictGrade:
+    """Grade a verdict: it is clear where a stricter interval gives the same."""
+    sure = correct(at, rivals, miss * CLEAR / DECIDED) is verdict
+    return VerdictGrade.CLEAR if sure else VerdictGrade.LEANING
 
 
 def _compared(op: str, found: Estimate, miss: float) -> ClaimVerdict:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fairground.claims.cells import Untestable, cell_of
 from fairground.claims.numbers import share_or_count, values
 from fairground.claims.statement import RATIO_METRICS, Term
-from fairground.model import PublishedTable, Suite, Trial, Verdict
+from fairground.model import Cell, PublishedTable, Suite, Trial, Verdict
 from fairground.stats.differences import rank_correlation, rank_p
-from fairground.stats.intervals import geometric_mean
+from fairground.stats.fit import Fit, FitPoint
 
 LEAST_ROWS = 6
 """Three rows have the same order by chance in one of six cases, and six in one of 720."""
+
+BesideRow = tuple[Cell | None, str | None]
+"""The cell of ours beside a row, and its stack where that is only the nearest one; None: no cell with a number."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +63,27 @@ def published_window_s(term: Term, value: float, tables: Iterable[PublishedTable
 
 
 def read_tables(suite: Suite, trials: Sequence[Trial]) -> tuple[TableReading, ...]:
-    """The suite's tables with our geometric means beside their numbers."""
+    """The suite's tables with our means beside their numbers.
+
+    What the machine did to all of a block is taken out: one row may have blocks that another lacks.
+    """
     counted = [trial for trial in trials if trial.verdict is not Verdict.VOID]
-    return tuple(_read(table, suite, counted) for table in suite.tables)
+    beside = [(table, [_cell_beside(table, suite, stack, counted) for stack in table.values]) for table in suite.tables]
+    cells = dict[str, set[Cell]]()
+    for table, found in beside:
+        if table.metric in RATIO_METRICS:
+            cells.setdefault(table.metric, set()).update(cell for cell, _ in found if cell is not None)
+    levels = {metric: _levels(metric, some, counted) for metric, some in cells.items()}
+    return tuple(_read(table, found, levels.get(table.metric or "", {}), counted) for table, found in beside)
 
 
-def _read(table: PublishedTable, suite: Suite, trials: Sequence[Trial]) -> TableReading:
-    rows = tuple(_row(table, suite, stack, value, trials) for stack, value in table.values.items())
+def _read(
+    table: PublishedTable, beside: Sequence[BesideRow], levels: Mapping[Cell, float], trials: Sequence[Trial]
+) -> TableReading:
+    rows = tuple(
+        TableRow(stack, value, None if cell is None else levels[cell] if cell in levels else _mean(table, cell, trials), nearest)
+        for (stack, value), (cell, nearest) in zip(table.values.items(), beside, strict=True)
+    )
     both = [(row.published, row.measured) for row in rows if row.measured is not None and row.nearest is None]
     theirs, ours = [one for one, _ in both], [other for _, other in both]
     if len(both) < LEAST_ROWS:
@@ -74,29 +91,39 @@ def _read(table: PublishedTable, suite: Suite, trials: Sequence[Trial]) -> Table
     return TableReading(table, rows, rank_correlation(theirs, ours), rank_p(theirs, ours))
 
 
-def _row(table: PublishedTable, suite: Suite, stack: str, value: float, trials: Sequence[Trial]) -> TableRow:
+def _cell_beside(table: PublishedTable, suite: Suite, stack: str, trials: Sequence[Trial]) -> BesideRow:
     marks = (*table.marks.split(), *table.also.get(stack, "").split())
-    own, nearest = _beside(table, suite, (stack, *marks), trials), suite.nearest.get(stack)
+    own, nearest = _cell_of(table, suite, (stack, *marks), trials), suite.nearest.get(stack)
     if own is not None or nearest is None:
-        return TableRow(stack, value, own)
-    return TableRow(stack, value, _beside(table, suite, (nearest, *marks), trials), nearest)
+        return own, None
+    return _cell_of(table, suite, (nearest, *marks), trials), nearest
 
 
-def _beside(table: PublishedTable, suite: Suite, words: tuple[str, ...], trials: Sequence[Trial]) -> float | None:
-    """Our number for a row: the geometric mean of its trials; of shares and counts, which may be zero, the mean."""
+def _cell_of(table: PublishedTable, suite: Suite, words: tuple[str, ...], trials: Sequence[Trial]) -> Cell | None:
+    """The cell of ours that the words mean; None where it has no number."""
     if table.metric is None:
         return None
-    term = Term(table.metric, words)
     try:
-        cell = cell_of(term, suite, trials)
+        cell = cell_of(Term(table.metric, words), suite, trials)
     except Untestable:
         return None
     if table.metric in RATIO_METRICS:
-        found = list(values(term, cell, trials).values())
-        return geometric_mean(found) if found else None
-    here = [(trial, share_or_count(term.metric, trial)) for trial in trials if trial.cell == cell]
+        return cell if values(Term(table.metric, words), cell, trials) else None
+    return cell if any(one.cell == cell and share_or_count(table.metric, one) is not None for one in trials) else None
+
+
+def _levels(metric: str, cells: Iterable[Cell], trials: Sequence[Trial]) -> Mapping[Cell, float]:
+    """The geometric mean of each cell, as if all had been in the same blocks."""
+    known = {cell: values(Term(metric, ()), cell, trials) for cell in cells}
+    fit = Fit(FitPoint(cell, block, 0, math.log(value)) for cell, some in known.items() for block, value in some.items())
+    return {cell: math.exp(math.fsum(logs.values()) / len(logs)) for cell, logs in fit.levels.items()}
+
+
+def _mean(table: PublishedTable, cell: Cell, trials: Sequence[Trial]) -> float:
+    """The mean of shares and counts, which may be zero."""
+    here = [(trial, share_or_count(table.metric or "", trial)) for trial in trials if trial.cell == cell]
     told = [value * _as_long(table, trial) for trial, value in here if value is not None]
-    return math.fsum(told) / len(told) if told else None
+    return math.fsum(told) / len(told)
 
 
 def _as_long(table: PublishedTable, trial: Trial) -> float:

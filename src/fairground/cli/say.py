@@ -19,7 +19,7 @@ from fairground.report.run.headline import headline, voids
 from fairground.report.run.scatter import Scatter
 from fairground.report.run.why import TriedBy
 from fairground.report.text import windows
-from fairground.report.text.words import plural
+from fairground.report.text.words import blocks_of, plural
 from fairground.run import plan
 from fairground.stats import time_use, window_sizes
 
@@ -108,7 +108,7 @@ def outline(planned: Plan, left_s: float) -> str:
     stacks = plural(len({slot.cell.stack for slot in planned.slots}), "stack")
     controls = sum(slot.control is not None for slot in planned.slots)
     most = "" if planned.budget_s is None else f"at most {duration(planned.budget_s)} and "
-    blocks = plural(planned.blocks, "block")
+    blocks = blocks_of(planned)
     held = f" ({controls} of them controls)" if controls else ""
     longest_s = max(slot.cell.load.window_s for slot in planned.slots)
     time = f", windows of {longest_s:g} s" if planned.budget_s is not None else f", about {duration(left_s)}"

@@ -6,6 +6,7 @@ and else one heat of a block: its stacks are compared with each other, so that t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -28,8 +29,12 @@ def shares(left: Sequence[PlanSlot], measured: Iterable[Trial], hosts: int, own:
 
     A heat of a block that is measured in part stays with its machine, by the hash of its name; `own`: of trials that name none.
     """
-    begun = {(trial.block, heat_of(trial.cell)): trial.machine or own for trial in measured}
-    whole = len({slot.block for slot in left}) >= hosts
+    done = list(measured)
+    begun = {(trial.block, heat_of(trial.cell)): trial.machine or own for trial in done}
+    planned = {(slot.block, slot.number) for slot in left} | {(trial.block, trial.number) for trial in done}
+    sizes = Counter(block for block, _ in planned)
+    largest = max(sizes.values(), default=0)  # what some groups have alone keeps no host busy
+    whole = sum(sizes[block] == largest for block in {slot.block for slot in left}) >= hosts
     found: dict[tuple[int, Cell | None], list[PlanSlot]] = {}
     for slot in left:
         heat = heat_of(slot.cell)

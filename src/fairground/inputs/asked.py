@@ -40,7 +40,8 @@ def overridden(suite: Suite, given: Given) -> Suite:
         raise LabError("`--until narrow` says what ends a run before its budget, and there is none", "add --budget, such as 20m")
     if "budget_s" in said:
         said = {"blocks": 0} | said
-    return replace(suite, **said)
+    found = replace(suite, **said)
+    return found.with_blocks(found.blocks) if "blocks" in said else found
 
 
 def on_versions(suite: Suite, given: Given) -> Suite:

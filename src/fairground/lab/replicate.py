@@ -145,7 +145,7 @@ def suite(inputs: Inputs, asked: ReplicationAsked) -> Suite:
     if not manifest.load_suite(path).claims:  # such a suite has no profiles either
         raise LabError(f"the suite `{asked.suite}` makes no claims", f"./fairground run suites/{asked.suite}.toml")
     found = manifest.load_suite(path, asked.profile, setup.machine_seats(inputs.database_url))
-    return found if asked.blocks is None else replace(found, blocks=asked.blocks)
+    return found if asked.blocks is None else found.with_blocks(asked.blocks)
 
 
 def plans_of(inputs: Inputs, asked: ReplicationAsked) -> dict[str, Plan]:
@@ -181,7 +181,7 @@ def pages_of(found: Run, suites: Path) -> Iterator[tuple[str, str]]:
         profile = "full" if "--profile full" in found.plan.command else ReplicationAsked.profile
         chosen = manifest.load_suite(path, profile) if manifest.load_suite(path).claims else None
         if chosen is not None:
-            yield path.stem, replication.html(_judge(chosen, [found]), profile)
+            yield path.stem, replication.html(_judge(chosen, *records.judged_runs_of(found, path.stem)), profile)
 
 
 def _judge(chosen: Suite, found: Sequence[Run], looks: int = 1) -> Replication:
@@ -195,6 +195,7 @@ def _judged(chosen: Suite, found: Sequence[Run], asked: ReplicationAsked, looks:
     judged = _judge(chosen, found, looks)
     path = found[-1].folder / page_of(chosen.id)
     journal.replace(path, replication.html(judged, asked.profile).encode(), journal.SHARED)
+    records.write_judged(path.parent, chosen.id, judged.runs, looks)
     if asked.markdown is not None:
         splice.put(asked.markdown, chosen.id, replication.markdown(judged, asked.profile), "Replications")
         _draw(judged, asked.markdown.parent / "pictures")
@@ -207,9 +208,5 @@ def _draw(judged: Replication, pictures: Path) -> None:
     if drawn is not None:
         with storing(pictures):
             pictures.mkdir(exist_ok=True)
-        journal.replace(pictures / f"claims-{judged.suite.id}.svg", _alone(drawn).encode(), journal.SHARED)
-
-
-def _alone(drawn: str) -> str:
-    """A picture as a file of its own."""
-    return str(drawn).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" font-family="sans-serif" ', 1)
+        alone = str(drawn).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" font-family="sans-serif" ', 1)
+        journal.replace(pictures / f"claims-{judged.suite.id}.svg", alone.encode(), journal.SHARED)

@@ -67,7 +67,7 @@ from fairground.model.result import (
     StackInfo,
     Verdict,
 )
-from fairground.model.run import Doing, Ending, Progress, Run, Trial
+from fairground.model.run import Doing, Ending, JudgedRuns, Progress, Run, Trial
 from fairground.model.seats import Seats
 from fairground.model.sizing import EventCount, Sizing, WorkloadEvent
 from fairground.model.step import RateStep
@@ -128,6 +128,7 @@ __all__ = [
     "Handshakes",
     "HostUse",
     "Invariant",
+    "JudgedRuns",
     "KnownNumber",
     "LabError",
     "Latency",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from fairground.model.contract import SqlFile
@@ -281,6 +282,14 @@ class Plan:
         """The cells of its slots, each once."""
         return list(dict.fromkeys(slot.cell for slot in self.slots))
 
+    @property
+    def whole_blocks(self) -> int:
+        """The blocks that each of its cells has at least: `blocks`, unless groups of the suite have more."""
+        if self.budget_s is not None:  # each block is a whole one then, and slots may be of a part of them
+            return self.blocks
+        stand = {(slot.block, slot.cell) for slot in self.slots if slot.control is None}
+        return min(Counter(cell for _, cell in stand).values(), default=self.blocks)
+
 
 @dataclass(frozen=True)
 class SuiteGroup:
@@ -423,3 +432,7 @@ class Suite:
     """Seconds of load in turns of each stack in each block; None: as long as its window, or as a budget has room for."""
     fits: bool = False
     """Whether windows and warm-ups may be shorter than asked for, so that enough blocks fit into the time."""
+
+    def with_blocks(self, blocks: int) -> Suite:
+        """The suite in which each cell has so many blocks, whatever its groups say."""
+        return replace(self, blocks=blocks, groups=tuple(replace(group, blocks=None) for group in self.groups))

@@ -135,6 +135,14 @@ class Run:
 
 
 @dataclass(frozen=True)
+class JudgedRuns:
+    """The runs by which a suite's claims were judged together, in their order. `looks`: how often they may be judged."""
+
+    runs: tuple[str, ...]
+    looks: int
+
+
+@dataclass(frozen=True)
 class Doing:
     """The work that goes on: a phase, seconds into it of how many, and (under load) the last second's good and other answers."""
 

@@ -17,6 +17,7 @@ from fairground.records.runs import (
     done_of,
     done_slots,
     end_run,
+    judged_runs_of,
     left_of,
     load_run,
     reopen_run,
@@ -25,6 +26,7 @@ from fairground.records.runs import (
     trial_folder,
     trial_of,
     with_budget,
+    write_judged,
     write_qualification,
 )
 from fairground.records.shapes import END, ENTRIES, HEAD, SHAPES, json_schema
@@ -55,6 +57,7 @@ __all__ = [
     "is_held",
     "is_kind",
     "json_schema",
+    "judged_runs_of",
     "kind_of",
     "left_of",
     "list_all",
@@ -73,5 +76,6 @@ __all__ = [
     "trial_folder",
     "trial_of",
     "with_budget",
+    "write_judged",
     "write_qualification",
 ]

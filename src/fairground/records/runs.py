@@ -1,14 +1,15 @@
 """A run as a record: its plan was asked, its trials (controls among them) are the entries.
 
 Beside them stand the database's settings, the workloads in words, `limits.jsonl` with one line for each limit as it is measured,
-and `qualification.json`: what the engine found of known numbers. `end.json` says why a run ended before all of its plan was
-measured. `trials/0001-b1-<stack>-<workload>[-retry]/` holds the raw files of a trial, `summary.csv` one line for each.
+and `qualification.json`: what the engine found of known numbers. `judged.json` names the runs that a replication judged
+together, in the last of them. `end.json` says why a run ended before all of its plan was measured.
+`trials/0001-b1-<stack>-<workload>[-retry]/` holds the raw files of a trial, `summary.csv` one line for each.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from fairground.model import (
     SCHEMA_VERSION,
     Ending,
     GoneError,
+    JudgedRuns,
     LabError,
     Limit,
     Machine,
@@ -32,7 +34,7 @@ from fairground.model import (
 from fairground.model.record import Head, Record, RecordKind
 from fairground.model.secret import PRIVATE_FOLDER
 from fairground.records import journal, shapes, store
-from fairground.records.shapes import DATABASE, END, ENTRIES, HEAD, LIMITS, QUALIFICATION, WORKLOADS
+from fairground.records.shapes import DATABASE, END, ENTRIES, HEAD, JUDGED, LIMITS, QUALIFICATION, WORKLOADS
 
 ATTEMPTS = 3
 """A slot whose trial was void is measured again, at most so often in all."""
@@ -82,6 +84,12 @@ def reopen_run(folder: Path) -> None:
     (folder / END).unlink(missing_ok=True)
 
 
+def write_judged(folder: Path, suite: str, runs: Sequence[str], looks: int) -> None:
+    """Keep which runs a suite's claims were judged by, with the last of them: its page can be made anew."""
+    known = shapes.read(folder, RecordKind.RUN, JUDGED) or {}
+    shapes.write(folder, RecordKind.RUN, JUDGED, {**known, suite: JudgedRuns(tuple(runs), looks)})
+
+
 def trial_folder(folder: Path, slot: PlanSlot, attempt: int) -> Path:
     """Make the empty folder for the raw files of a trial. What an attempt that was cut short left there is removed."""
     retry = "" if attempt == 1 else "-retry" if attempt == 2 else f"-retry{attempt - 1}"
@@ -116,6 +124,16 @@ def load_run(folder: Path) -> Run:
     if record.head.kind is not RecordKind.RUN:
         raise LabError(f"`{folder}` is a {record.head.kind} and not a run", "`./fairground list runs` shows the runs there are")
     return run_of(record)
+
+
+def judged_runs_of(found: Run, suite: str) -> tuple[list[Run], int]:
+    """The runs that a suite's claims were judged by, which end with `found`, and how often they may be judged.
+
+    Those that are gone are left out; where nothing is kept it is the run alone, judged once.
+    """
+    known = (shapes.read(found.folder, RecordKind.RUN, JUDGED) or {}).get(suite, JudgedRuns((), 1))
+    folders = [found.folder.parent / id for id in known.runs if journal.is_plain(id) and id != found.id]
+    return [*(load_run(folder) for folder in folders if (folder / HEAD).is_file()), found], known.looks
 
 
 def run_of(record: Record[Plan, Trial]) -> Run:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairground.capacity.parts import CapacityPart as CapacityPart
 from fairground.capacity.service.parts import ServicePart
-from fairground.model import SCHEMA_VERSION, Ending, LabError, Limit, Plan, Qualification, Trial, error, foreign
+from fairground.model import SCHEMA_VERSION, Ending, JudgedRuns, LabError, Limit, Plan, Qualification, Trial, error, foreign
 from fairground.model.count import CountAsked, CountedStart
 from fairground.model.experiment import Start, WhyAsked
 from fairground.model.pair import Round
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 HEAD, ENTRIES, END = error.RECORD_HEAD, "entries.jsonl", "end.json"
 DATABASE, WORKLOADS, LIMITS, QUALIFICATION = "database.json", "workloads.json", "limits.jsonl", "qualification.json"
+JUDGED = "judged.json"
 MEND = "restore the folder from where it was copied, or remove it"
 
 
@@ -61,6 +62,7 @@ SHAPES: Mapping[RecordKind, Shape] = {
             WORKLOADS: Mapping[str, Mapping[str, str]],
             LIMITS: Limit,
             QUALIFICATION: Qualification,
+            JUDGED: Mapping[str, JudgedRuns],
         },
     ),
     RecordKind.COMPARISON: Shape(ComparisonAsked, Round, "compare.html"),
@@ -71,7 +73,7 @@ SHAPES: Mapping[RecordKind, Shape] = {
     RecordKind.WHY: Shape(WhyAsked, Start, "why.html"),
     RecordKind.COUNT: Shape(CountAsked, CountedStart, "count.html"),
 }
-LATER = (END, QUALIFICATION)
+LATER = (END, QUALIFICATION, JUDGED)
 """Files that a record does not have from its beginning."""
 
 

@@ -41,7 +41,8 @@ class Histogram:
 class BoardRow:
     """One stack on one board. `middle` is the geometric mean over blocks of goodput per second; None: no number.
 
-    `interval`: what the machine did to all stacks of a round alike is not in it. None: one block, or nothing good.
+    Where another stack beside it has other blocks, what the machine did to them is taken out of both. `interval`: what it did to
+    all stacks of a round alike is not in it. None: one block, or nothing good.
     """
 
     stack: str
@@ -209,7 +210,22 @@ def _rows(run: Run, cells: Iterable[Cell]) -> dict[Cell, BoardRow]:
     for trial in run.trials:
         trials[trial.cell].append(trial)
     sure = comparisons.cells(run.trials, run.plan.memory)
-    return {cell: _surely(_row(cell, tuple(some)), sure.get(cell)) for cell, some in trials.items()}
+    made = _at_one_pace({cell: _row(cell, tuple(some)) for cell, some in trials.items()}, run)
+    return {cell: _surely(row, sure.get(cell)) for cell, row in made.items()}
+
+
+def _at_one_pace(rows: dict[Cell, BoardRow], run: Run) -> dict[Cell, BoardRow]:
+    """The rows with middles that do not differ by the blocks which one has and another lacks."""
+    blocks = dict[Cell, set[frozenset[int]]]()
+    for cell, row in rows.items():
+        if row.by_block:
+            blocks.setdefault(comparisons.field_of(cell), set()).add(frozenset(row.by_block))
+    uneven = {field for field, some in blocks.items() if len(some) > 1}
+    if not uneven:
+        return rows
+    levels = comparisons.levels_of(run.trials, run.plan.memory)
+    apart = {cell: row.by_block and comparisons.field_of(cell) in uneven for cell, row in rows.items()}
+    return {cell: replace(row, middle=math.exp(levels[cell])) if apart[cell] else row for cell, row in rows.items()}
 
 
 def _surely(row: BoardRow, estimate: Estimate | None) -> BoardRow:

@@ -26,7 +26,7 @@ CLOSED = "a connection for each request"
 class StepCost:
     """The µs of CPU that one thing adds to an answer, of all roles but the generator.
 
-    `added_us` is by blocks that have both; None where none has, or its trials have no number.
+    All is by blocks that have both, where there are any. `added_us`: None where there is none, or its trials have no number.
     """
 
     what: str
@@ -76,13 +76,19 @@ def _lacking(cell: Cell) -> Iterator[tuple[str, Cell]]:
 
 
 def _cost(what: str, where: Sequence[str], without: Cell | None, through: Cell | None, trials: Sequence[Trial]) -> StepCost:
-    one, other = (_by_block(cell, trials, _cpu_us) for cell in (without, through))
+    one, other = _shared([_by_block(cell, trials, _cpu_us) for cell in (without, through)])
     added = [other[block] - one[block] for block in sorted(set(one) & set(other))]
     interval = intervals.t_interval(added)
     if interval is None and added:
         interval = Interval(added[0], added[0], added[0], 1, 0.95)
-    rates = tuple(_mean(_by_block(cell, trials, lambda trial: trial.goodput_per_s).values()) for cell in (without, through))
+    rates = [_mean(some.values()) for some in _shared([_by_block(cell, trials, _rate) for cell in (without, through)])]
     return StepCost(what, where[0], where[1], _mean(one.values()), _mean(other.values()), interval, (rates[0], rates[1]))
+
+
+def _shared(sides: Sequence[Mapping[int, float]]) -> list[Mapping[int, float]]:
+    """Both sides in the blocks that both have, where there are any: else they would differ by what the machine did as well."""
+    blocks = set.intersection(*map(set, sides))
+    return [{block: one[block] for block in one if block in blocks} if blocks else one for one in sides]
 
 
 def _by_block(cell: Cell | None, trials: Iterable[Trial], value_of: object) -> Mapping[int, float]:
@@ -96,6 +102,10 @@ def _cpu_us(trial: Trial) -> float | None:
     used = [trial.cpu_us_per_answer(role) for role in ROLES if role in trial.roles and role != "generator"]
     known = [use for use in used if use is not None]
     return sum(known) if known and len(known) == len(used) else None
+
+
+def _rate(trial: Trial) -> float | None:
+    return trial.goodput_per_s
 
 
 def _mean(values: Iterable[float]) -> float | None:

@@ -187,8 +187,8 @@ def _versions(found: Replication) -> str:
 
 
 def _blocks(found: Replication) -> str:
-    """`2 blocks`, `8 blocks of 3 runs, judged together`."""
-    many = words.plural(found.run.plan.blocks, "block")
+    """`2 blocks`, `2 to 5 blocks`, `8 blocks of 3 runs, judged together`."""
+    many = words.blocks_of(found.run.plan)
     return many if len(found.runs) < 2 else f"{many} of {words.plural(len(found.runs), 'run')}, judged together"
 
 

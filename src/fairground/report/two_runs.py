@@ -18,7 +18,8 @@ def compare_runs(a: Run, b: Run) -> tuple[tuple[ComparisonLine, ...], tuple[str,
     cells = [cell for cell in dict.fromkeys(slot.cell for slot in a.plan.slots) if cell in there]
     if not cells:
         raise LabError(f"the runs `{a.id}` and `{b.id}` have no cell in common", "compare runs of one suite")
-    kept = [(cell, _levels(a, cell), _levels(b, cell)) for cell in cells]
+    both = [(cell, _levels(a, cell), _levels(b, cell)) for cell in cells]
+    kept = [(cell, one[: len(other)], other[: len(one)]) for cell, one, other in both]  # means are of what the ratios are of
     found = differences.table({cell.id: _crossed(one, other) for cell, one, other in kept if one and other})
     lines = [
         ComparisonLine(

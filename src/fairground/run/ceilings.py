@@ -118,7 +118,7 @@ def _limited(cell: Cell) -> tuple[str, int | None]:
 
 def _qualification(bench: Bench, run: Run) -> Iterator[str]:
     """Qualify the engine in runs that compare, unless that is known from before an interruption."""
-    if run.plan.blocks < COMPARING_BLOCKS or run.qualification is not None:
+    if run.plan.whole_blocks < COMPARING_BLOCKS or run.qualification is not None:
         return
     try:
         found = ceiling.qualify(bench, run.folder / "limits")

@@ -56,13 +56,21 @@ def next_start(made: Sequence[CountedStart], asked: CountAsked) -> Due | None:
 
 def ending(made: Sequence[CountedStart], asked: CountAsked) -> str:
     """Say why nothing more is counted."""
-    if any(not _is_narrow(made, asked, due) for due in _open(made, asked)):
+    wide = [due for due in _due(made, asked) if not _is_narrow(made, asked, due)]
+    if any(due.number <= MOST_STARTS for due in wide):
         return f"the budget of {asked.budget_s:g} s is spent"
+    if wide:
+        return f"{MOST_STARTS} starts of an arm were made, and its interval is still wide: more would hardly narrow it"
     part = ", or a quarter of its change" if asked.compared else ""
     return f"every interval is within ± {asked.floor:.1%}{part}, or no start of an arm has a number"
 
 
 def _open(made: Sequence[CountedStart], asked: CountAsked) -> list[Due]:
+    """The next starts of arms that have not had MOST_STARTS."""
+    return [due for due in _due(made, asked) if due.number <= MOST_STARTS]
+
+
+def _due(made: Sequence[CountedStart], asked: CountAsked) -> list[Due]:
     """The next start of every arm on every workload that is not given up; every other time in the other order."""
     found = []
     for workload in asked.workloads:
@@ -73,7 +81,7 @@ def _open(made: Sequence[CountedStart], asked: CountAsked) -> list[Due]:
             continue
         left = [Due(arm, workload, number) for (arm, number), gone in zip(both, lost, strict=True) if not gone]
         found += left if min(numbers) % 2 else left[::-1]
-    return [due for due in found if due.number <= MOST_STARTS]
+    return found
 
 
 def _is_lost(starts: Sequence[CountedStart]) -> bool:

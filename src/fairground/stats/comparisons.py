@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -315,12 +316,19 @@ class Judge:
         floor, withdrawn = (None, False) if again is None else (again.floor, again.failed)
         here = self.measured[field_of(trials[0].cell), quantity]
         found = compare(quantity, here, self.anchors(heat), floor, withdrawn)
-        blocks = len({trial.block for trial in trials})
-        return None if found is None else replace(found, block_s=math.fsum(trial.duration_s for trial in trials) / blocks)
+        return None if found is None else replace(found, block_s=_block_s(trials))
 
     def _of(self, heat: Cell, quantity: Quantity, control: Control) -> ControlReading | None:
         ours = (one for one in self.readings if (one.heat, one.quantity, one.control) == (heat, quantity, control))
         return next(ours, None)
+
+
+def _block_s(trials: Sequence[Trial]) -> float:
+    """Seconds that a block of a field takes, by those blocks that hold the most of its stacks."""
+    stacks = Counter(block for block, _ in {(trial.block, trial.cell.stack) for trial in trials})
+    most = max(stacks.values())
+    whole = [block for block, count in stacks.items() if count == most]
+    return math.fsum(trial.duration_s for trial in trials if trial.block in whole) / len(whole)
 
 
 def measure_fields(trials: Sequence[Trial], known: Sequence[RememberedSpread] = ()) -> dict[tuple[Cell, Quantity], Measured]:
@@ -417,6 +425,16 @@ def cells(trials: Sequence[Trial], known: Sequence[RememberedSpread] = ()) -> di
             sure = [one for fitted in made if (one := fitted.beside((cell.stack, None))) is not None]
             found[cell] = max(sure, key=lambda one: one.interval().high - one.middle, default=None)
     return found
+
+
+def levels_of(trials: Sequence[Trial], known: Sequence[RememberedSpread] = ()) -> dict[Cell, float]:
+    """The logarithm of each cell's goodput, as if all stacks of its field had been in the same rounds."""
+    fits = _together(trials, Quantity.GOODPUT, known, in_turns=False)
+    return {
+        replace(field_of(group[0].cell), stack=name): _mean(blocks.values())
+        for group, fitted in zip(fields_of(trials), fits, strict=True)
+        for (name, _), blocks in fitted.levels.items()
+    }
 
 
 def field_of(cell: Cell) -> Cell:

@@ -117,8 +117,11 @@ def at_equal_reads(*sides: Sequence[CountedStart]) -> list[list[float]]:
     Whether the database has answered when a server looks is chance. In Go each look in vain is a switch to another goroutine, and
     most of what starts scatter by. It is an analysis of covariance, with windows for the slope and starts for the difference
     (Cochran, Biometrics 1957). Where sides differ in such reads by more than chance, the code may be why: nothing is levelled.
+    Nor is it where a window has no count of them, as those of older records have none.
     """
-    price = 0.0 if reads_differ(*sides) else _read_price([one for starts in sides for one in starts])
+    every = [one for starts in sides for one in starts]
+    unknown = any(window.work.empty_reads is None for one in every for window in _answered(one))
+    price = 0.0 if unknown or reads_differ(*sides) else _read_price(every)
     known = [reads for starts in sides for one in starts if (reads := empty_reads(one)) is not None]
     middle = statistics.fmean(known) if known else 0.0
     each = ([_median([_cost(one) - price * (_reads(one) - middle) for one in _answered(start)]) for start in starts]

@@ -177,7 +177,7 @@ class Fit(Generic[Name]):
         blocks = min(len(self.levels.get(name, ())) for name in (one, other))
         if blocks < LEAST_BLOCKS or self._solved.part[one] != self._solved.part[other]:
             return None
-        return self._estimate(self._weights(one) - self._weights(other), blocks)
+        return self._estimate(self._weights(one) - self._weights(other), blocks, self._freedom_of_both(one, other))
 
     def beside(self, name: Name) -> Estimate | None:
         """A stack over the mean of all that rounds join it with; for one by itself its own mean. None for a single block.
@@ -198,8 +198,23 @@ class Fit(Generic[Name]):
         found: Array = self._solved.weights[self._place[name]]
         return found
 
-    def _estimate(self, weights: Array, blocks: int) -> Estimate | None:
-        """The weighted sum of all values, each with its stack's variance; None where one of those is not known."""
+    def _freedom_of_both(self, one: Name, other: Name) -> float:
+        """The degrees of freedom of two stacks together: in a round of two each residual is the other's, and counts once."""
+        import numpy
+
+        places = [self._place[one], self._place[other]]
+        ours = numpy.isin(self._solved.owner, places)
+        left = self._solved.free[ours][:, ours]
+        share = float(left.trace())
+        own = sum(self.spreads.stacks[name].freedom for name in (one, other))
+        lent = float(self._variances[1][places].sum()) - own
+        return lent + (share**2 / float((left**2).sum()) if share > NOTHING else 0.0)
+
+    def _estimate(self, weights: Array, blocks: int, most: float = math.inf) -> Estimate | None:
+        """The weighted sum of all values, each with its stack's variance; None where one of those is not known.
+
+        `most`: it has so many degrees of freedom at most.
+        """
         import numpy
 
         squares = numpy.bincount(self._solved.owner, weights**2 * self._solved.scale, len(self._place))
@@ -209,7 +224,7 @@ class Fit(Generic[Name]):
             return None
         parts = (squares * values)[ours]
         total, apart = float(parts.sum()), float((parts**2 / freedoms[ours]).sum())
-        most = max([self.spreads.shared.freedom, *(one.most for one in self._common.values())])
+        most = min(most, max([self.spreads.shared.freedom, *(one.most for one in self._common.values())]))
         freedom = min(total**2 / apart, most) if apart else most
         return Estimate(float(weights @ self._solved.logs), math.sqrt(total), freedom, blocks)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from fairground.model import CellSettings, Durability, Finding, Load, PoolScope, Run, Severity, Trial, Verdict, foreign
+from fairground.model import CellSettings, Durability, Finding, Load, Plan, PoolScope, Run, Severity, Trial, Verdict, foreign
 from fairground.report.boards import Board, BoardRow
 from fairground.stats import intervals
 from fairground.stats.comparisons import Comparison, HeldStack, Quantity
@@ -74,6 +74,12 @@ def code(text: str) -> str:
 def plural(amount: int, noun: str) -> str:
     """`1 stack`, `12 stacks`."""
     return f"{amount:,} {noun}" if amount == 1 else f"{amount:,} {noun}s"
+
+
+def blocks_of(plan: Plan) -> str:
+    """`5 blocks`; `2 to 5 blocks` where some of its cells have more than others."""
+    least = "" if plan.whole_blocks == plan.blocks else f"{plan.whole_blocks:,} to "
+    return least + plural(plan.blocks, "block")
 
 
 def join_names(names: Sequence[str], at_most: int = NAMED_AT_MOST) -> str:
