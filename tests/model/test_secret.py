@@ -197,3 +197,9 @@ def test_a_command_is_hidden_as_a_shell_reads_it() -> None:
     assert found == "./fairground try -H 'Cookie: (hidden)' http://host/x"
     for command in ("./fairground run -s  a   'x y'", "an unclosed 'quote"):
         assert secret.redact_command(command) == command
+
+
+def test_a_word_of_thousands_of_parts_is_read_to_its_end() -> None:
+    """Each `name=` is looked at, however many stand one after the other."""
+    begun = "--set=" + "a=" * 5000
+    assert secret.redact_words([f"{begun}password={WORD}", f"{begun}x"]) == [f"{begun}password={secret.HIDDEN}", f"{begun}x"]

@@ -173,18 +173,22 @@ def _word_after(before: str, word: str, hide: Hide) -> str:
 
 
 def _word(word: str, hide: Hide) -> str:
-    if (header := _HEADER.fullmatch(word)) and not word.startswith("--H"):
-        return header["option"] + _header(header["text"], hide)
-    if option := _OPTION.fullmatch(word):
-        name, value = option["name"], option["value"]
-        begun = f"{option['dashes']}{name}="
-        if is_secret(name) and not value.startswith("@") and value:
-            return begun + hide(value)
-        if not re.search(r"[\s&]", word[: len(begun)] + value.split("://")[0]):
-            return begun + _word(value, hide)
-    if _ADDRESS.match(word):
-        return _rewrite(_login(word, hide, whole=True), hide)
-    return _rewrite(word, hide)
+    """A word of a command. Of `--set=name=value` each part is looked at, unless it is a sentence or a query."""
+    begin, ends = 0, re.search(r"[\s&]|://", word)
+    while True:
+        if (header := _HEADER.fullmatch(word, begin)) and not word.startswith("--H", begin):
+            return word[:begin] + header["option"] + _header(header["text"], hide)
+        option = _OPTION.fullmatch(word, begin)
+        if option is None:
+            break
+        value = option.start("value")
+        if is_secret(option["name"]) and value < len(word) and word[value] != "@":
+            return word[:value] + hide(word[value:])
+        if ends is not None and ends[0] != "://":
+            break
+        begin = value
+    rest = word[begin:]
+    return word[:begin] + _rewrite(_login(rest, hide, whole=True) if _ADDRESS.match(rest) else rest, hide)
 
 
 def _header(text: str, hide: Hide) -> str:
