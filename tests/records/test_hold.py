@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.stored import new
+from builders.stored import new, slot
 from fairground import records
 from fairground.model import GoneError, LabError
 from fairground.records import hold
@@ -87,6 +87,24 @@ def test_a_head_that_is_no_file_is_held_by_nobody(odd: str, tmp_path: Path) -> N
         os.mkfifo(folder / "head.json")
     with records.hold_record(other):
         assert records.is_held(other) and not records.is_held(folder)
+
+
+@pytest.mark.parametrize(
+    "name", ["trials", "limits", "raw/one tx 1", "01", "trials/0001-b1-one-plain-db-ping/server.log", "end.json"]
+)
+def test_a_record_with_a_link_in_it_is_not_measured_into(name: str, tmp_path: Path) -> None:
+    """A record may come from anywhere, to be gone on with: nothing is written to where the link leads, and nothing removed."""
+    folder, other = new(tmp_path / "results"), tmp_path / "other"
+    (other / "0001-b1-one-plain-db-ping").mkdir(parents=True)
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).symlink_to(other)
+    with pytest.raises(LabError, match="is a link"), records.hold_record(folder):
+        records.trial_folder(folder, slot(1), 1)
+    assert [path.name for path in other.rglob("*")] == ["0001-b1-one-plain-db-ping"]
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(LabError, match="is no file"), records.hold_record(folder):
+        pass
 
 
 def test_a_folder_that_is_gone_is_told(tmp_path: Path) -> None:

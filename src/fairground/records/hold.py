@@ -14,6 +14,7 @@ from pathlib import Path
 
 from fairground.model import GoneError, LabError
 from fairground.model.error import RECORD_HEAD
+from fairground.records import journal
 
 TRIES, PAUSE_S = 20, 0.01
 """Who looks holds a lock for a moment, too."""
@@ -21,7 +22,11 @@ TRIES, PAUSE_S = 20, 0.01
 
 @contextmanager
 def hold_record(folder: Path) -> Iterator[None]:
-    """Hold a record while it is measured into. LabError where another process does, for two would mix their entries."""
+    """Hold a record while it is measured into. LabError where another process does, for two would mix their entries.
+
+    LabError also for a link in it: a record may come from anywhere, and what is measured would be written to where it leads.
+    """
+    journal.require_no_links(folder)
     try:
         place = _open_head(folder)
     except OSError as error:

@@ -87,6 +87,15 @@ def require_no_link(path: Path) -> None:
         raise _linked(path)
 
 
+def require_no_links(folder: Path) -> None:
+    """Raise LabError if anything in a folder is neither a file nor a folder: raw data are written to what stands there."""
+    for place, folders, files in os.walk(folder):
+        for path in (Path(place, name) for name in (*folders, *files)):
+            require_no_link(path)
+            if not path.is_file() and not path.is_dir():
+                raise _no_file(str(path))
+
+
 def _linked(path: Path) -> LabError:
     return LabError(f"`{path}` is a link, and the lab does not follow it", "put what it leads to in its place, or remove it")
 
