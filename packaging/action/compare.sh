@@ -30,8 +30,10 @@ if [ -n "${URL_A:-}${URL_B:-}" ]; then
     done
     words=(try "--url=$URL_A" "--against=$URL_B" "--budget=$BUDGET" "--results=$kept/results" "--markdown=$summary" --json)
     [ -z "${FAIL_ON:-}" ] || words+=("--fail-on=$FAIL_ON")
-    # A shell of its own for each command; `exec` would be the person's to write.
-    [ -z "${COMMAND_B:-}" ] || words+=("--against-command=sh -c $(printf %q "$COMMAND_B")")
+    # A shell of its own for each command; `exec` would be the person's to write. The lab takes the word apart by `shlex`,
+    # which does not know the forms in which bash quotes a line's end.
+    [ -z "${COMMAND_B:-}" ] ||
+        words+=("--against-command=$(python3 -c 'import shlex, sys; print(shlex.join(["sh", "-c", sys.argv[1]]))' "$COMMAND_B")")
     [ -z "${COMMAND_A:-}" ] || words+=(-- sh -c "$COMMAND_A")
     called="services"
 else

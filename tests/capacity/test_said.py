@@ -231,3 +231,13 @@ def test_addresses_follow_each_other() -> None:
     assert [(one.host, one.others) for one in asked.addresses] == [
         ("127.0.0.1", ("::1", "::2")), ("::1", ("127.0.0.1", "::2")), ("::2", ("127.0.0.1", "::1"))
     ]  # fmt: skip
+
+
+def test_a_redirect_without_an_end_is_told_by_its_beginning() -> None:
+    """A service may send as much as it likes: nobody reads all of it, and it is not followed."""
+    asked = Asked("127.0.0.1", 80, "localhost:80", "GET", "/", follows=True)
+    place = behaviour._elsewhere(asked, HttpAnswer(302, "1.1", (("location", f"/x?token=w0rd&{'a' * 60_000}"),), b""))
+    assert place is not None and place.target is None and len(place.words) < 400
+    assert place.words.startswith("302 to /x?token=(hidden)&aaa") and place.words.endswith("…")
+    short = behaviour._elsewhere(asked, HttpAnswer(302, "1.1", (("location", "/y"),), b""))
+    assert short is not None and short.target == "/y"

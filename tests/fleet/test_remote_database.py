@@ -16,8 +16,8 @@ from builders.waiting import eventually
 from fairground.fleet import remote_database
 from fairground.fleet.remote_database import RemoteDatabaseHost
 from fairground.host import Keeper, Moment
-from fairground.model import Durability, LabError
-from fairground.postgres import Database
+from fairground.model import Durability, LabError, MachineError
+from fairground.postgres import Database, DatabaseAddress
 from fleet.conftest import There
 from fleet.made import host
 
@@ -114,6 +114,42 @@ class Near(RemoteDatabaseHost):
 
 def test_what_a_person_is_told_of_it() -> None:
     """Where it is, and whom it lets in."""
-    first, second = Near(host("rack-2"), "10.0.0.1", None).remarks
+    first, second = Near(host("rack-2"), "10.0.0.1", None, "10.0.0.2").remarks
     assert first.startswith("the database is on host rack-2, and lets 10.0.0.1 connect to it; a question to it takes")
     assert second == "host rack-2: its clock jumps"
+
+
+class Telling(Near):
+    """A host that tells whatever it likes of the server which it has started."""
+
+    def __init__(self, told: object) -> None:
+        self.told = told
+        super().__init__(host("rack-3"), "10.0.0.1", None, "10.0.0.3")
+
+    def ask(self, method: str, *words: object, within_s: float = 0.0) -> Any:
+        return self.told if method == "start" else super().ask(method, *words)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        DatabaseAddress("10.0.0.66", 5432, "me", "word"),
+        DatabaseAddress("10.0.0.3", 5432, "me", ""),
+        DatabaseAddress("10.0.0.3", 5432, "", "word"),
+        DatabaseAddress("10.0.0.3", "5432", "me", "word"),  # type: ignore[arg-type]
+        DatabaseAddress("10.0.0.3", 5432, "me", None),  # type: ignore[arg-type]
+        ("10.0.0.3", 5432, "me", "word"),
+        None,
+    ],
+)
+def test_a_server_that_is_none_of_the_host_s_is_refused(told: object) -> None:
+    """Elsewhere, or without a password of its own: libpq would look for one of this user's, and send it there."""
+    with pytest.raises(MachineError, match="`rack-3` tells of a database server that is none of its own"):
+        Telling(told).start(Durability.RELAXED, {}, None)
+
+
+def test_options_of_a_host_are_not_the_lab_s() -> None:
+    """What else is told of an honest address is left out: it could lead elsewhere, or read files of this user's."""
+    told = DatabaseAddress("10.0.0.3", 5432, "me", "word", (("hostaddr", "10.0.0.66"),), "-c log_statement=all")
+    database = Telling(told).start(Durability.RELAXED, {}, None)
+    assert database.admin == DatabaseAddress("10.0.0.3", 5432, "me", "word")

@@ -19,7 +19,7 @@ from distributed.protocol.serialize import ToPickle, families
 
 from builders.full import full
 from builders.paths import ROOT, TESTS
-from fairground.fleet import cluster, tls
+from fairground.fleet import cluster, tls, unpickling
 from fairground.fleet.unpickling import TYPES, Unreadable, known_types_only, loads
 from fairground.host import CpuClock, Moment, Stopped
 from fairground.host.usage import HostReading
@@ -115,6 +115,19 @@ def test_only_known_names_are_looked_up(name: str) -> None:
     """Functions, dotted names and types that do something are refused by name, and not imported."""
     found = loads(b"c" + name.encode() + b"\n(V/\ntR.")
     assert isinstance(found, Unreadable) and name.replace("\n", ".") in found.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"cfairground.host.strangers\nStrangers\n", b"cbuiltins\nValueError\n", b"cdistributed.core\nStatus\n",
+     b"ctblib.pickling_support\nunpickle_exception\n"],
+)  # fmt: skip
+def test_no_class_of_the_labs_is_changed(text: bytes) -> None:
+    """A pickle may set attributes of what it names: of a value that it made, and not of a class or a function."""
+    before = {one: dict(vars(one)) for one in (*TYPES, ValueError, unpickling._Nothing, unpickling._error)}
+    found = loads(text + b"(N}Vsince\nctblib.pickling_support\nunpickle_traceback\nstb.")
+    assert isinstance(found, Unreadable) and "for what is no value" in found.message
+    assert {one: dict(vars(one)) for one in before} == before
 
 
 @pytest.mark.parametrize("text", [b"", b"\x80\x05", b"garbage", b"\x80\x05\x82\x01.", b"P1\n.", b"N" * 3])

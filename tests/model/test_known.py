@@ -4,22 +4,37 @@ from __future__ import annotations
 
 import html
 import json
-from urllib.parse import quote
+import re
+from urllib.parse import quote, quote_plus
 
 import pytest
 
 from fairground.model.known import KnownSecrets
 
 
-@pytest.mark.parametrize("value", ["S3cr3t", "p@ss:w0rd/1", 'quo"te\\d1', "wörter-1", "a<b>&'c1", "TOPSECRET"])
-@pytest.mark.parametrize("form", [str, json.dumps, html.escape, lambda text: quote(text, safe=""), lambda text: f"x={text};"])
+def replaced(text: str, letters: str, form: str) -> str:
+    """A text with the number of each of these letters in a form in its place."""
+    return "".join(form.format(ord(one)) if one in letters else one for one in text)
+
+
+@pytest.mark.parametrize("value", ["S3cr3t", "p@ss:w0rd/1", 'quo"te\\d1', "wörter-1", "a<b>&'c1", "TOPSECRET", 'm/x+y&z="q" 1'])
+@pytest.mark.parametrize("form", [str, json.dumps, html.escape, lambda text: quote(text, safe=""), lambda text: f"x={text};",
+                                  lambda text: json.dumps(text).replace("/", r"\/"),  # PHP
+                                  lambda text: replaced(json.dumps(text, ensure_ascii=False), "&<>", r"\u{:04x}"),  # Go
+                                  lambda text: replaced(text, "&<>'+\"", "&#{};"),
+                                  lambda text: replaced(text, "&<>'\"", "&#0{};"),
+                                  lambda text: replaced(text, "&<>'/+\"`=", "&#x{:X};"),
+                                  lambda text: replaced(text, "&<>'/+\"`=", "&#x{:x};"),
+                                  lambda text: text.replace("&", "&amp;").replace("+", "&plus;").replace("/", "&sol;"),
+                                  lambda text: re.sub("%..", lambda found: found[0].lower(), quote(text, safe="")),
+                                  quote_plus])  # fmt: skip
 def test_an_echo_is_scrubbed(value: str, form: object) -> None:
-    """Plain, in JSON, in HTML or in a URL."""
+    """Plain, in JSON, in HTML or in a URL, as libraries of several languages write them."""
     known = KnownSecrets()
     known.remember(value)
     assert callable(form)
     text = f"it said: {form(value)}!"
-    assert form(value).strip('"') not in known.scrub(text) and "(hidden)" in known.scrub(text)
+    assert re.fullmatch(r'it said: "?(x=)?\(hidden\);?"?!', known.scrub(text))
     assert b"(hidden)" in known.scrub_bytes(b"\xff\x00" + text.encode()) and known.scrub_bytes(b"\xff\x00") == b"\xff\x00"
 
 

@@ -6,6 +6,7 @@ import shlex
 
 import pytest
 
+from builders.limited import printed
 from fairground.cli.verbs import VERBS
 from fairground.model import secret
 
@@ -197,3 +198,42 @@ def test_a_command_is_hidden_as_a_shell_reads_it() -> None:
     assert found == "./fairground try -H 'Cookie: (hidden)' http://host/x"
     for command in ("./fairground run -s  a   'x y'", "an unclosed 'quote"):
         assert secret.redact_command(command) == command
+
+
+def test_a_word_of_thousands_of_parts_is_read_to_its_end() -> None:
+    """Each `name=` is looked at, however many stand one after the other."""
+    begun = "--set=" + "a=" * 5000
+    assert secret.redact_words([f"{begun}password={WORD}", f"{begun}x"]) == [f"{begun}password={secret.HIDDEN}", f"{begun}x"]
+
+
+PARTS = (
+    "a",
+    ".a",
+    ",a:b",
+    "eyJ-",
+    "a=",
+    "token=a&",
+    "token='",
+    "mysql -p ",
+    "--a ",
+    "f('a',",
+    "http://a:b@c ",
+    "<a>",
+    "a1",
+    "a@b:",
+)
+REDACTS = """
+import sys
+from fairground.model import secret
+text = sys.argv[1] * (400_000 // len(sys.argv[1]))
+for end in ("", " @", "!"):
+    secret.redact(text + end)
+secret.redact_words([text])
+print("done")
+"""
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_long_text_is_read_once(part: str) -> None:
+    """A record or a service may send any: no word of it is read from each of its letters on, which would take many minutes."""
+    assert printed(REDACTS, part) == "done\n"

@@ -22,7 +22,7 @@ SCRIPTS = ROOT / "packaging" / "action"
 PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}")
 
 FAKE = """#!/bin/sh
-for word in "$@"; do printf '%s\\n' "$word"; done >"$RUNNER_TEMP/words"
+for word in "$@"; do printf '%s\\0' "$word"; done >"$RUNNER_TEMP/words"
 for word in "$@"; do case $word in --markdown=*) summary=${word#*=} ;; --results=*) results=${word#*=} ;; esac; done
 echo 'round 1: said on the way' >&2
 [ "$FAKE_CODE" -lt 2 ] || { echo 'error: there is no stack' >&2; exit "$FAKE_CODE"; }
@@ -98,7 +98,7 @@ class Runner:
     def words(self) -> list[str] | None:
         """The words that `fairground` was called with; None where it was not called."""
         file = self.temp / "words"
-        return file.read_text().splitlines() if file.exists() else None
+        return file.read_text().split("\0")[:-1] if file.exists() else None
 
 
 @pytest.fixture
@@ -150,10 +150,11 @@ def test_counts_have_a_page_of_their_own(runner: Runner, count: str, page: str) 
     assert runner.outputs["page"].endswith(f"/{page}")
 
 
-def test_services_are_compared(runner: Runner) -> None:
+@pytest.mark.parametrize("command", ["./new 'a b'", "cd new\nexec ./new 'a b' \"c\" && \t\\d $e\n", "-x"])
+def test_services_are_compared(runner: Runner, command: str) -> None:
     """Two URLs go to `try`, each with what starts it as one word of a shell; the summary and the outputs are as for stacks."""
     done = runner.compare(
-        STACK="", URL_A="http://127.0.0.1:1/x", URL_B="http://127.0.0.1:2/x", COMMAND_A="./old --port 1", COMMAND_B="./new 'a b'",
+        STACK="", URL_A="http://127.0.0.1:1/x", URL_B="http://127.0.0.1:2/x", COMMAND_A="./old --port 1", COMMAND_B=command,
         FAIL_ON="slower:5%",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -162,7 +163,7 @@ def test_services_are_compared(runner: Runner) -> None:
     ]  # fmt: skip
     assert "--fail-on=slower:5%" in runner.words and runner.words[-4:] == ["--", "sh", "-c", "./old --port 1"]
     (other,) = (word for word in runner.words if word.startswith("--against-command="))
-    assert shlex.split(other.partition("=")[2]) == ["sh", "-c", "./new 'a b'"]
+    assert shlex.split(other.partition("=")[2]) == ["sh", "-c", command]
     assert runner.summary == "## B is slower\n" and runner.outputs["artifact"] == "fairground-services"
 
 

@@ -125,6 +125,18 @@ def test_a_damaged_record_is_refused(name: str, content: str, message: str, tmp_
     assert raised.value.message.startswith(message)
 
 
+@pytest.mark.parametrize("place", ["head", "plan"])
+def test_a_command_without_an_end_is_no_command(place: str, tmp_path: Path) -> None:
+    """It would be looked through for secrets whenever records are listed."""
+    folder = new(tmp_path)
+    document = json.loads((folder / "head.json").read_text())
+    (document if place == "head" else document["asked"])["command"] = "a" * 65_537
+    (folder / "head.json").write_text(json.dumps(document))
+    (damaged,) = records.list_all(tmp_path)
+    assert isinstance(damaged, records.Damaged)
+    assert damaged.why == f"`head.json` of `{folder.name}` has a command of more than 65,536 characters"
+
+
 def test_no_record_is_refused(tmp_path: Path) -> None:
     """A folder that holds nothing measured is refused in a sentence."""
     with pytest.raises(LabError, match="is not a record: it has no `head.json`"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -78,6 +80,16 @@ def test_markdown_and_csv_are_clean() -> None:
         assert is_clean(text)
     shown = [line for line in page.markdown(RUN).splitlines() if "<script>" in line]
     assert shown == ["`" + foreign.line(RUN.plan.command).replace("`", "'") + "`"], "only as code, where it opens no tag"
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(1)", "\u200b=1+1", "\x1b[0m=1+1"])
+def test_a_formula_is_a_text_in_a_spreadsheet(text: str) -> None:
+    """One is shown, and not computed, also where what does not show stood before it; a number is one."""
+    run = fixture.two_blocks()
+    one = replace(run.trials[0], cell=replace(run.trials[0].cell, workload=text), seed=-1)
+    odd = replace(one, findings=(Finding("odd", Severity.REJECT, text),))
+    (row,) = csv.DictReader(io.StringIO(page.summary_csv(replace(run, trials=(odd,)))))
+    assert row["workload"] == row["reason"] == "'" + foreign.line(text) and row["seed"] == "-1"
 
 
 def void(trial: Trial, *causes: str) -> Trial:

@@ -123,6 +123,29 @@ def test_looking_for_new_pages_survives_whatever_is_wrong(monkeypatch: pytest.Mo
     eventually(lambda: lab._pages is not None and not lab.state()["trouble"])
 
 
+def test_a_command_of_thousands_of_parts_is_shown(tmp_path: Path, labs: Any) -> None:
+    """A made-up head is read to its end, and the lab lives on."""
+    folder = new(tmp_path)
+    head = json.loads((folder / "head.json").read_text())
+    (folder / "head.json").write_text(json.dumps(head | {"command": f"./fairground run {'a=' * 2000}"}))
+    assert labs().state()["run"]["run"] == folder.name
+
+
+def test_whatever_is_wrong_with_a_record_the_lab_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, labs: Any) -> None:
+    """An error that nobody foresaw, while it is read and while it is drawn: no run is shown, or no picture."""
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("odd")
+
+    new(tmp_path)
+    lab = labs()
+    with monkeypatch.context() as patch:
+        patch.setattr(app.RunPicture, "follow", fail)
+        assert lab.state()["run"] is not None
+    monkeypatch.setattr(app.RunWatch, "state", fail)
+    assert lab.state()["run"] is None
+
+
 def test_a_folder_may_go_while_it_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between its name and its time; the others are seen."""
     for name in ("a", "b"):

@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from distributed import Future
 from distributed.utils import get_ip
 
 from fairground.fleet import clusters
+from fairground.fleet.about import About
 from fairground.fleet.borrowed import Borrowed, RemoteMeter
 from fairground.fleet.cluster import Member
+from fairground.fleet.unpickling import HINT
 from fairground.host import Child, Keeper, Meter
-from fairground.model import OWN_MAJOR, Durability
+from fairground.model import OWN_MAJOR, Durability, MachineError
 from fairground.postgres import Database, DatabaseAddress, Refusals
 
 STARTS_S = 300.0
@@ -23,9 +26,13 @@ STOPS_S = 40.0
 
 
 class RemoteDatabaseHost(Borrowed):
-    """The host on which the database server runs (`postgres.Elsewhere`)."""
+    """The host on which the database server runs (`postgres.Elsewhere`). `address`: where that server has to listen."""
 
     role = "database"
+
+    def __init__(self, about: About, front: str, lent: Future[Any] | None, address: str) -> None:
+        super().__init__(about, front, lent)
+        self._address = address
 
     @property
     def reaching(self) -> str:
@@ -38,8 +45,18 @@ class RemoteDatabaseHost(Borrowed):
 
     def start(self, durability: Durability, overrides: Mapping[str, str], version: int | None) -> Database:
         """Start it there, one at a time. LabError where it cannot be had."""
-        address: DatabaseAddress = self.ask("start", durability, dict(overrides), version or OWN_MAJOR, within_s=STARTS_S)
-        return Database(address, RemoteCluster(self), errors=RemoteErrors(self))
+        told = self.ask("start", durability, dict(overrides), version or OWN_MAJOR, within_s=STARTS_S)
+        return Database(self._own(told), RemoteCluster(self), errors=RemoteErrors(self))
+
+    def _own(self, told: object) -> DatabaseAddress:
+        """The address of a server on this very host, and nothing else that was told.
+
+        Without a password libpq would look for one of this user's, and send it where it connects.
+        """
+        match told:
+            case DatabaseAddress(host=self._address, port=int(port), user=str(user), password=str(password)) if user and password:
+                return DatabaseAddress(self._address, port, user, password)
+        raise MachineError(f"host `{self.name}` tells of a database server that is none of its own", HINT)
 
 
 class RemoteCluster:
@@ -87,7 +104,8 @@ def database_on(client: Any, member: Member) -> Iterator[RemoteDatabaseHost]:
     place = urlsplit(member.address)
     assert place.hostname is not None
     front = get_ip(place.hostname, place.port)
-    found = RemoteDatabaseHost(member.about, front, clusters.lend_clusters(client, member.address, place.hostname, front))
+    lent = clusters.lend_clusters(client, member.address, place.hostname, front)
+    found = RemoteDatabaseHost(member.about, front, lent, place.hostname)
     try:
         yield found
     finally:

@@ -83,8 +83,19 @@ def _kind(kind: object) -> type[Exception]:
     return kind
 
 
-class _Unpickler(pickle.Unpickler):
-    """The reader that makes values of `TYPES` and Python's own errors. Raises `Unreadable` for whatever else a pickle names."""
+class _Unpickler(pickle._Unpickler):
+    """The reader that makes values of `TYPES` and Python's own errors. Raises `Unreadable` for whatever else a pickle names.
+
+    It is pickle's reader in Python: in that in C nobody sees whose attributes are set, be it those of a class of the lab's.
+    """
+
+    def load_build(self) -> None:
+        """Give a value its attributes. Raise `Unreadable` for what is no value, and would stay changed."""
+        if not isinstance(self.stack[-2], (*TYPES, Exception, _Nothing)):  # type: ignore[attr-defined]
+            raise Unreadable("attributes were sent for what is no value", HINT)
+        super().load_build()  # type: ignore[misc]
+
+    dispatch = {**pickle._Unpickler.dispatch, pickle.BUILD[0]: load_build}  # type: ignore[dict-item]
 
     def find_class(self, module: str, name: str) -> Any:
         found = _KNOWN.get((module, name))

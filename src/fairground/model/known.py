@@ -6,12 +6,13 @@ A service may echo its header, and a server may write the address of its databas
 from __future__ import annotations
 
 import base64
-import html
 import json
 import re
 from collections.abc import Iterable
 from contextlib import suppress
-from urllib.parse import quote, unquote, unquote_plus
+from functools import cache
+from html.entities import html5
+from urllib.parse import unquote, unquote_plus
 
 from fairground.model.secret import HIDDEN, PLACEHOLDERS
 
@@ -35,32 +36,39 @@ class KnownSecrets:
         self._pattern: re.Pattern[str] | None = None
 
     def __bool__(self) -> bool:
-        return self._pattern is not None
+        return bool(self._values or self._words)
 
     @property
     def pattern(self) -> str | None:
         """The regular expression of all of them; None without any."""
-        return None if self._pattern is None else self._pattern.pattern
+        found = self._compiled()
+        return None if found is None else found.pattern
 
     def remember(self, *values: str) -> None:
         """Take these values, and their parts that are secrets by themselves, out of every text from now on."""
-        fit = {part for value in values for part in _parts(value) if _is_telling(part)}
-        self._values |= {form for part in fit for form in _forms(part)}
-        self._words |= {form for value in values if _tells_after_a_sign(value) for form in _forms(value)}
+        self._values |= {part for value in values for part in _parts(value) if _is_telling(part)}
+        self._words |= {value for value in values if _tells_after_a_sign(value)}
+        self._pattern = None
+
+    def _compiled(self) -> re.Pattern[str] | None:
+        """The regular expression, made when the first text is read; None without any secret."""
+        if self._pattern is not None or not self:
+            return self._pattern
         long = {value for value in self._values if len(value) >= LEAST_ANYWHERE and not value.isalpha()}
         either = [rf"(?<![A-Za-z0-9]){_one_of(self._values)}"] if self._values else []
         either += [rf"(?:(?<=[:=])|(?<=: )){_one_of(self._words)}"] if self._words else []
-        if either:
-            anywhere = [_one_of(long)] if long else []
-            self._pattern = re.compile("|".join([*anywhere, rf"(?:{'|'.join(either)})(?![A-Za-z0-9])"]))
+        anywhere = [_one_of(long)] if long else []
+        self._pattern = re.compile("|".join([*anywhere, rf"(?:{'|'.join(either)})(?![A-Za-z0-9])"]))
+        return self._pattern
 
     def scrub(self, text: str) -> str:
         """A text in which none of them stands."""
-        return text if self._pattern is None else self._pattern.sub(HIDDEN, text)
+        found = self._compiled()
+        return text if found is None else found.sub(HIDDEN, text)
 
     def scrub_bytes(self, content: bytes) -> bytes:
         """The bytes of a file in which none of them stands; of one that is no text, what else is in it stays as it is."""
-        if self._pattern is None:
+        if not self:
             return content
         return self.scrub(content.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
@@ -102,18 +110,18 @@ def _tells_after_a_sign(value: str) -> bool:
 
 
 def _one_of(values: set[str]) -> str:
-    """A pattern of these values, the longest first."""
-    return f"(?:{'|'.join(re.escape(value) for value in sorted(values, key=lambda value: (-len(value), value)))})"
+    """A pattern of these values in any form, the longest first."""
+    return f"(?:{'|'.join(''.join(map(_forms, value)) for value in sorted(values, key=lambda value: (-len(value), value)))})"
 
 
-def _forms(value: str) -> Iterable[str]:
-    """The forms of a value in JSON, in HTML and in a URL."""
-    return {
-        value,
-        json.dumps(value)[1:-1],
-        json.dumps(value, ensure_ascii=False)[1:-1],
-        html.escape(value),
-        html.escape(value).replace("&#x27;", "&#39;"),
-        quote(value, safe="", errors="surrogateescape"),
-        quote(value, errors="surrogateescape"),
-    }
+@cache
+def _forms(letter: str) -> str:
+    """A pattern of a letter as it is written in JSON, in HTML and in a URL: each library escapes others, and in its own way."""
+    if letter.isascii() and letter.isalnum():
+        return letter
+    units = letter.encode("utf-16-be", "surrogatepass").hex(" ", 2).split()
+    in_url = letter.encode("utf-8", "surrogateescape").hex(" ").split()
+    numbered = ["".join(rf"\\u{one}" for one in units), "".join(f"%{one}" for one in in_url), f"&#x0*{ord(letter):x};"]
+    names = sorted(f"&{name}" for name, meant in html5.items() if meant == letter and name.endswith(";"))
+    plain = dict.fromkeys([*names, json.dumps(letter)[1:-1], f"\\{letter}", letter, "+" if letter == " " else letter])
+    return f"(?:(?i:{'|'.join(numbered)})|&#0*{ord(letter)};|{'|'.join(map(re.escape, plain))})"

@@ -42,20 +42,25 @@ _OTHER_PASSES = frozenset({"bypass", "compass", "encompass", "surpass", "overpas
 _DIRECTORIES = frozenset({"PWD", "OLDPWD"})
 """Where a shell stands and stood."""
 
-_ADDRESS = re.compile(r"(?P<scheme>\b[A-Za-z][A-Za-z0-9+.-]*)://")
+_ADDRESS = re.compile(r"(?<![A-Za-z0-9+.-])(?>[A-Za-z0-9+.-]*?\b(?=[A-Za-z]))(?P<scheme>[A-Za-z0-9+.-]++)://")
+"""A URL's beginning. A text may be anybody's: here as below, no word of it is looked through from each of its letters."""
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+://")
 _WEB = frozenset({"http", "https", "ws", "wss"})
 """Schemes in whose URLs a name alone may be a token."""
-_LOGIN = re.compile(r"(?<![\w/:@.+-])(?P<user>[\w.+-]+):(?P<value>[^\s@/'\"`]+)(?=@(?!sha256\b)[\w\[])")
-"""`me:word@host`, a URL without its scheme."""
+_LOGIN = re.compile(r"(?<![^\s@/'\"`])[^\s@/'\"`]++(?=@(?!sha256\b)[\w\[])")
+_USER = re.compile(r"(?<![\w/:@.+-])[\w.+-]++:(?=.)")
+"""`me:word@host`, a URL without its scheme: what stands before the `@`, and where the name in it ends."""
 _ELEMENT = re.compile(r"<(?P<name>[A-Za-z_][\w.:-]*)>(?P<value>[^<]+)(?=</)")
-_NAMED = re.compile(r"(?P<name>[A-Za-z_](?:[\w.\[\]-]|%[0-9A-Fa-f]{2})*)(?P<mark>\\?[\"']?\s*(?P<sign>[=:])\s*)(?=\S)")
+_NAMED = re.compile(r"(?P<name>[A-Za-z_](?:[\w.\[\]-]|%[0-9A-Fa-f]{2})*+)(?:\\?[\"']?\s*+(?P<sign>[=:])\s*+(?=\S))?")
+"""A word, with the sign after it where it names something."""
 _QUOTED = re.compile(r"\\?\"(?:[^\"\\]|\\.)*?(?:\\?\"|$)|'(?:[^'\\]|\\.)*(?:'|$)")
 _ENDS = {"query": re.compile(r"[&;#\s\"'`<>]"), "=": re.compile(r"[\s\"'`]"), ":": re.compile(r"[\n\"`']")}
 """Where a value ends that has no quotes around it: in a query, after a `=`, after a `:`."""
 _TELLING = re.compile(
-    r"(?<=\bBearer )\S+|(?<=\bBasic )(?=\S*[0-9A-Z=])[\w+/=-]{6,}|(?<=\bDigest )\S.*|\beyJ[\w-]+\.[\w-]+\.[\w-]*"
+    r"(?<=\bBearer )\S+|(?<=\bBasic )(?=\S*[0-9A-Z=])[\w+/=-]{6,}|(?<=\bDigest )\S.*"
     r"|\b(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-|[sr]k_(?:live|test)_|AKIA)[\w-]{8,}"
 )
+_JWT = re.compile(r"(?<![\w-])(?P<begin>(?>[\w-]*?\b(?=eyJ)))(?P<value>[\w-]{4,}+\.[\w-]++\.[\w-]*)")
 """Values that are known for secrets by how they look."""
 _AFTER_OPTION = re.compile(r"(?<![\w-])--(?P<name>[A-Za-z][\w-]*)[ \t]+(?P<value>[^\s\"'`-][^\s\"'`]*)")
 """An option and its value within a text, as in a command for a shell."""
@@ -173,18 +178,22 @@ def _word_after(before: str, word: str, hide: Hide) -> str:
 
 
 def _word(word: str, hide: Hide) -> str:
-    if (header := _HEADER.fullmatch(word)) and not word.startswith("--H"):
-        return header["option"] + _header(header["text"], hide)
-    if option := _OPTION.fullmatch(word):
-        name, value = option["name"], option["value"]
-        begun = f"{option['dashes']}{name}="
-        if is_secret(name) and not value.startswith("@") and value:
-            return begun + hide(value)
-        if not re.search(r"[\s&]", word[: len(begun)] + value.split("://")[0]):
-            return begun + _word(value, hide)
-    if _ADDRESS.match(word):
-        return _rewrite(_login(word, hide, whole=True), hide)
-    return _rewrite(word, hide)
+    """A word of a command. Of `--set=name=value` each part is looked at, unless it is a sentence or a query."""
+    begin, ends = 0, re.search(r"[\s&]|://", word)
+    while True:
+        if (header := _HEADER.fullmatch(word, begin)) and not word.startswith("--H", begin):
+            return word[:begin] + header["option"] + _header(header["text"], hide)
+        option = _OPTION.fullmatch(word, begin)
+        if option is None:
+            break
+        value = option.start("value")
+        if is_secret(option["name"]) and value < len(word) and word[value] != "@":
+            return word[:value] + hide(word[value:])
+        if ends is not None and ends[0] != "://":
+            break
+        begin = value
+    rest = word[begin:]
+    return word[:begin] + _rewrite(_login(rest, hide, whole=True) if _URL.match(rest) else rest, hide)
 
 
 def _header(text: str, hide: Hide) -> str:
@@ -208,7 +217,7 @@ def _header_value(name: str, value: str, hide: Hide) -> str:
 
 
 def _rewrite(text: str, hide: Hide) -> str:
-    text = _LOGIN.sub(lambda found: f"{found['user']}:{hide(found['value'])}", _login(text, hide))
+    text = _LOGIN.sub(lambda found: _after_user(found, hide), _login(text, hide))
     text = _AFTER_OPTION.sub(
         lambda found: found[0].removesuffix(found["value"]) + hide(found["value"]) if is_secret(found["name"]) else found[0], text
     )
@@ -221,7 +230,14 @@ def _rewrite(text: str, hide: Hide) -> str:
     text = _ELEMENT.sub(
         lambda found: f"<{found['name']}>{hide(found['value'])}" if is_secret(found["name"]) else found[0], _named(text, hide)
     )
-    return _TELLING.sub(lambda found: hide(found[0]), text)
+    text = _TELLING.sub(lambda found: hide(found[0]), text)
+    return _JWT.sub(lambda found: found["begin"] + hide(found["value"]), text)
+
+
+def _after_user(found: re.Match[str], hide: Hide) -> str:
+    """The part before an `@` without the password in it; as it is where no user is named."""
+    user = _USER.search(found.string, found.start(), found.end())
+    return found[0] if user is None else found.string[found.start() : user.end()] + hide(found.string[user.end() : found.end()])
 
 
 def _lettered(found: re.Match[str], hide: Hide) -> str:
@@ -264,7 +280,7 @@ def _named(text: str, hide: Hide) -> str:
     while found := _NAMED.search(text, at):
         made.append(text[at : found.end()])
         at = found.end()
-        if text[at - 1 : at + 2] == "://" or not is_secret(found["name"]):
+        if found["sign"] is None or text[at - 1 : at + 2] == "://" or not is_secret(found["name"]):
             continue
         if quoted := _QUOTED.match(text, at):
             quote = re.match(r"\\?[\"']", quoted[0])
@@ -273,7 +289,7 @@ def _named(text: str, hide: Hide) -> str:
             made.append(quote[0] + hide(inner) + (quote[0] if quoted[0][quote.end() :].endswith(quote[0]) else ""))
             at = quoted.end()
             continue
-        query = found["sign"] == "=" and text[: found.start()].endswith(("?", "&", ";"))
+        query = found["sign"] == "=" and text.endswith(("?", "&", ";"), 0, found.start())
         end = _end(text, at, _ENDS["query" if query else found["sign"]])
         made.append(hide(text[at:end].rstrip()) if text[at:end].strip() else "")
         at = end

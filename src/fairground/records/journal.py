@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shutil
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -86,6 +87,15 @@ def require_no_link(path: Path) -> None:
         raise _linked(path)
 
 
+def require_no_links(folder: Path) -> None:
+    """Raise LabError if anything in a folder is neither a file nor a folder: raw data are written to what stands there."""
+    for place, folders, files in os.walk(folder):
+        for path in (Path(place, name) for name in (*folders, *files)):
+            require_no_link(path)
+            if not path.is_file() and not path.is_dir():
+                raise _no_file(str(path))
+
+
 def _linked(path: Path) -> LabError:
     return LabError(f"`{path}` is a link, and the lab does not follow it", "put what it leads to in its place, or remove it")
 
@@ -103,14 +113,39 @@ def _no_link(path: Path) -> Iterator[None]:
 
 def _open_itself(path: str, flags: int, mode: int = SHARED) -> int:
     """Open a file, and not what a link of its name leads to."""
-    return os.open(path, flags | os.O_NOFOLLOW, mode)
+    return _open_file(path, flags | os.O_NOFOLLOW, mode)
+
+
+def _open_file(path: str, flags: int, mode: int = SHARED) -> int:
+    """Open a file. LabError for what is none, such as a pipe: whoever opens one waits for its other end."""
+    try:
+        descriptor = os.open(path, flags | os.O_NONBLOCK, mode)
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+        raise _no_file(path) from error
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise _no_file(path)
+
+
+def _no_file(path: str) -> LabError:
+    return LabError(f"`{path}` is no file, and the lab neither reads nor writes it", "put a file in its place, or remove it")
+
+
+def content_of(path: Path, begin: int = 0) -> bytes:
+    """The bytes of a file, from a place in it on. LabError for what is no file, and OSError where it cannot be read."""
+    with open(path, "rb", opener=_open_file) as file:
+        file.seek(begin)
+        return file.read()
 
 
 def whole(path: Path) -> Any:
     """Read what is in a JSON file. LabError when it cannot be read."""
     _require_within(path)
     try:
-        return json.loads(path.read_bytes())
+        return json.loads(content_of(path))
     except (OSError, ValueError, RecursionError) as error:
         message = f"`{path.name}` of `{path.parent.name}` cannot be read ({error})"
         raise LabError(message, "restore the folder from where it was copied, or remove it") from error
@@ -119,8 +154,12 @@ def whole(path: Path) -> Any:
 def lines(path: Path) -> list[Any]:
     """The values of a `.jsonl` file without its torn end; none where there is no file. LabError for a damaged line."""
     _require_within(path)
+    try:
+        content = content_of(path)
+    except FileNotFoundError:
+        return []
     values = []
-    for number, line in enumerate(path.read_bytes().split(b"\n")[:-1] if path.is_file() else [], start=1):
+    for number, line in enumerate(content.split(b"\n")[:-1], start=1):
         try:
             values.append(json.loads(line))
         except (ValueError, RecursionError) as error:

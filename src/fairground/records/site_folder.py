@@ -35,7 +35,7 @@ class SiteFolder:
     def list_text(self) -> bytes:
         """The list of what the site holds, as it was written last; it may be anybody's."""
         journal.require_no_link(self.path / MARK)
-        return (self.path / MARK).read_bytes()
+        return journal.content_of(self.path / MARK)
 
     def put(self, place: str, text: str) -> None:
         """Write a page. LabError for a place outside of the site, and for a link on the way."""

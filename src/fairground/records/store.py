@@ -25,6 +25,9 @@ from fairground.model.record import ComparisonAsked, Head, Record, RecordEnd, Re
 from fairground.records import journal, shapes
 from fairground.records.shapes import END, ENTRIES, HEAD, MEND, SHAPES
 
+MOST_COMMAND = 65_536
+"""The characters of the longest command that is read: it is looked through for secrets whenever records are listed."""
+
 # ---------------------------------------------------------------- writing
 
 
@@ -78,7 +81,10 @@ def read_head(folder: Path) -> Head[Any]:
     if kind is None:
         raise LabError(f"`{folder}` is not a record: it has no `{HEAD}`", "`./fairground list runs` shows what there is")
     head: Head[Any] = shapes.read(folder, kind, HEAD)
-    asked = head.asked  # another version of the lab, or another person, may have left a secret in the command
+    asked = head.asked
+    if len(head.command) > MOST_COMMAND or isinstance(asked, Plan) and len(asked.command) > MOST_COMMAND:
+        raise LabError(f"`{HEAD}` of `{folder.name}` has a command of more than {MOST_COMMAND:,} characters", MEND)
+    # Another version of the lab, or another person, may have left a secret in the command.
     if isinstance(asked, Plan):
         asked = replace(asked, command=secret.redact_command(asked.command))
     if isinstance(asked, TryAsked | ComparisonAsked):

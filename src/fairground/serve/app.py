@@ -139,7 +139,7 @@ class Lab:
         try:
             now = job["now"] if job is not None else None
             self._picture.follow(self._watch, measures, now is not None and now.get("phase") in LOADED)
-        except (OSError, ValueError, LabError):  # its folder was removed, or holds something else now
+        except Exception:  # its folder was removed, or holds something else now: a record may come from anywhere
             self._watch = None
         return self._picture.version
 
@@ -152,7 +152,7 @@ class Lab:
             if self._watch is None or self._watch.folder != folder:
                 self._watch = RunWatch(folder)
             return self._watch.state(), self._watch.goes_on
-        except (OSError, ValueError, LabError):
+        except Exception:  # as above: whatever is wrong with one record, the lab goes on
             self._watch = None
             return None, False
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from fairground.host import process
-from fairground.model import foreign
+from fairground.model import LabError, foreign
 from fairground.records import journal
 
 MOST_LINES = 40
@@ -49,11 +49,11 @@ class JobProcess:
     def read(cls, path: Path) -> JobProcess | None:
         """The process of which an earlier lab has left word; None: of none. Only one of this user's and this lab's counts."""
         try:
-            told = json.loads(path.read_bytes()) if not path.is_symlink() else {}
+            told = json.loads(journal.content_of(path)) if not path.is_symlink() else {}
             found = cls(int(told["pid"]), int(told["began_ticks"]))
             words = Path(f"/proc/{found.pid}/cmdline").read_bytes().split(b"\0")
             own = os.stat(f"/proc/{found.pid}").st_uid == os.geteuid()
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError, LabError):
             return None
         return found if own and CHILD.encode() in words else None
 

@@ -8,6 +8,7 @@ from typing import Any
 from fairground import records
 from fairground.model import LabError, Plan, Run, Trial
 from fairground.model.record import RecordKind
+from fairground.records import journal
 from fairground.run import plan
 
 
@@ -51,9 +52,7 @@ class RunWatch:
 
     def _read(self) -> None:
         """Take in the lines that are new; a line without its end is left for the next look."""
-        with (self.folder / records.ENTRIES).open("rb") as file:
-            file.seek(self._at)
-            text = file.read()
+        text = journal.content_of(self.folder / records.ENTRIES, self._at)
         whole = text[: text.rfind(b"\n") + 1]
         self._at += len(whole)
         self.entries += [records.trial_of(line) for line in whole.splitlines()]
@@ -65,9 +64,9 @@ def measuring(results: Path) -> bool:
 
 
 def _entries(results: Path) -> list[Path]:
-    """The entries of all records; none of a folder that is a link, or was removed meanwhile."""
+    """The entries of all records; none of a folder that is a link, or was removed meanwhile, and none that are no file."""
     try:
-        return [path for path in results.glob(f"*/{records.ENTRIES}") if not path.parent.is_symlink()]
+        return [path for path in results.glob(f"*/{records.ENTRIES}") if path.is_file() and not path.parent.is_symlink()]
     except OSError:
         return []
 

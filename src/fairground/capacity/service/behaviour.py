@@ -171,11 +171,18 @@ class _Elsewhere:
         return None if self.target is None else secret.redact(self.target)
 
 
+LONGEST_PLACE = 8192
+"""The characters of the longest address that a redirect is followed to. Of another one its beginning is told."""
+
+
 def _elsewhere(asked: Asked, answer: HttpAnswer) -> _Elsewhere | None:
     """The place that a redirect names; None where the answer is none."""
     place = answer.header("location")
     if not 300 <= answer.status < 400 or place is None or asked.is_good(answer.status):
         return None
+    if len(place) > LONGEST_PLACE:
+        begun = foreign.line(secret.redact(place[:LONGEST_PLACE]), foreign.SENTENCE_CHARACTERS)
+        return _Elsewhere(f"{answer.status} to {begun}", None)
     scheme = "http" if asked.tls is None else "https"
     try:
         to = urlsplit(urljoin(f"{scheme}://{asked.authority}{asked.target}", place))

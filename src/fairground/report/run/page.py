@@ -84,6 +84,9 @@ COLUMNS = (
     "reason",
 )
 
+FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
+"""Beginnings of what spreadsheets compute, or look behind for one."""
+
 
 def html(
     run: Run,
@@ -216,8 +219,16 @@ def summary_csv(run: Run) -> str:
     writer = csv.writer(sink, lineterminator="\n")
     writer.writerow(COLUMNS)
     for trial in run.trials:
-        writer.writerow(["" if value is None else value for value in _csv_values(trial)])
-    return foreign.clean(sink.getvalue())
+        writer.writerow([_csv_cell(value) for value in _csv_values(trial)])
+    return sink.getvalue()
+
+
+def _csv_cell(value: object) -> object:
+    """A value as a spreadsheet shows it: of a text that begins like a formula it would compute one."""
+    if not isinstance(value, str):
+        return "" if value is None else value
+    text = foreign.clean(value)
+    return f"'{text}" if text.startswith(FORMULAS) else text
 
 
 def _csv_values(trial: Trial) -> tuple[object, ...]:
