@@ -93,3 +93,5 @@ def test_a_long_secret_is_found_within_a_word() -> None:
     known = KnownSecrets()
     known.remember("t0ken-of-mine", "documentation")
     assert known.scrub("gott0ken-of-minegot documentations") == "got(hidden)got documentations"
+    known.remember("m/x+y&1")
+    assert known.scrub("gotm%2fx%2by%261got") == "got(hidden)got"

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from html.entities import html5
-from urllib.parse import unquote, unquote_plus
+from urllib.parse import quote, unquote, unquote_plus
 
 from fairground.model.secret import HIDDEN, PLACEHOLDERS
 
@@ -23,7 +23,7 @@ LEAST_AFTER_A_SIGN = 3
 LEAST_OF_A_WORD = 12
 """A value of small letters alone could be a word of somebody else's, such as `postgres` or `Bearer`."""
 LEAST_ANYWHERE = 12
-"""So many characters that are not letters alone tell also in the middle of a word, as where two threads write one line."""
+"""So many characters, as a URL writes them, tell also within a word if not all are letters: two threads may write one line."""
 
 _BASIC = re.compile(r"(?:Basic\s+)?(?P<encoded>[A-Za-z0-9+/]+=*)", re.IGNORECASE)
 
@@ -54,7 +54,7 @@ class KnownSecrets:
         """The regular expression, made when the first text is read; None without any secret."""
         if self._pattern is not None or not self:
             return self._pattern
-        long = {value for value in self._values if len(value) >= LEAST_ANYWHERE and not value.isalpha()}
+        long = {value for value in self._values if len(_in_url(value)) >= LEAST_ANYWHERE and not value.isalpha()}
         either = [rf"(?<![A-Za-z0-9]){_one_of(self._values)}"] if self._values else []
         either += [rf"(?:(?<=[:=])|(?<=: )){_one_of(self._words)}"] if self._words else []
         anywhere = [_one_of(long)] if long else []
@@ -107,6 +107,10 @@ def _is_telling(value: str) -> bool:
 
 def _tells_after_a_sign(value: str) -> bool:
     return value not in PLACEHOLDERS and not value.isdigit() and len(value) >= LEAST_AFTER_A_SIGN
+
+
+def _in_url(value: str) -> str:
+    return quote(value, safe="", errors="surrogateescape")
 
 
 def _one_of(values: set[str]) -> str:
