@@ -39,6 +39,26 @@ def test_each_file_and_case_is_read(tmp_path: Path) -> None:
     assert "unknown key `write`" in found[0] and "no file `some.sql`" in found[2] and "is no pattern" in found[3]
 
 
+VERIFIED = ("workloads/trees.toml", 'table = { by = "id", sql = "SELECT id, apples FROM tree" }', 'verified = "every"')
+QUICK = ("cases/one.toml", 'workloads = ["trees"]', 'workloads = ["trees"]\nquick = true')
+
+
+@pytest.mark.parametrize(("spoiled", "words"), [
+    ((VERIFIED, QUICK), None),
+    ((VERIFIED,), "case `every` is not tried before each load"),
+    ((VERIFIED, QUICK, (*QUICK[:1], 'workloads = ["trees"]\nquick', 'workloads = ["pick"]\nquick')), "is not tried before each load"),
+    ((VERIFIED, (*QUICK[:2], f"{QUICK[2]}\nkind = 'split'")), "case `every` is of kind `split`"),
+    ((VERIFIED, (*QUICK[:2], f"{QUICK[2]}\nwarns = true")), "case `every` only warns"),
+    ((VERIFIED, ("cases/one.toml", 'id = "every"', 'id = "ever"')), "there is no case `every` for"),
+])  # fmt: skip
+def test_bodies_are_compared_with_a_case_that_is_tried(
+    tmp_path: Path, spoiled: tuple[tuple[str, str, str], ...], words: str | None
+) -> None:
+    """A case that finds no right body before the load would leave nothing to hold bodies against."""
+    found = mistakes(tmp_path, *spoiled)
+    assert found == [] if words is None else len(found) == 1 and words in found[0] and "trees.toml`, line 13" in found[0], found
+
+
 def test_a_misspelt_rule_of_a_header_is_a_mistake(tmp_path: Path) -> None:
     """It would hold nothing, and nobody would know."""
     (tmp_path / "orchard").mkdir()

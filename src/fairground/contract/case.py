@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 from fairground.contract import expected
 from fairground.model.contract import fill_names, fill_tree
-from fairground.model.source import STRICT
+from fairground.model.source import STRICT, nearest
 from fairground.model.wire import ACCEPT, request_bytes
 
 NAMED = re.compile(r"\{(\w+(?:[\w-]*\.[\w-]+)?)\}")
@@ -222,3 +222,20 @@ class Case:
 def select(cases: Iterable[Case], workload: str, *, quick: bool = True) -> tuple[Case, ...]:
     """The cases of one workload, by its id; with `quick` only those that each trial tries before its load."""
     return tuple(case for case in cases if workload in case.workloads and (case.quick or not quick))
+
+
+def comparison_mistake(id: str, cases: Iterable[Case], workload: str) -> tuple[str, str] | None:
+    """Return why a workload cannot compare bodies with that of a case, and what to do; None where it can.
+
+    A trial has the right body of a plain exchange alone, and only where it tries that before its load.
+    """
+    known = {case.id: case for case in cases}
+    if (case := known.get(id)) is None:
+        return f"there is no case `{id}` for", nearest(id, known, "cases")
+    if workload not in case.workloads or not case.quick:
+        hint = "name the workload in its `workloads`, and write `quick = true`"
+        return f"case `{id}` is not tried before each load, and so finds no body to compare with, for", hint
+    if case.kind is not CaseKind.EXCHANGE or case.warns:
+        told = "only warns" if case.warns else f"is of kind `{case.kind}`"
+        return f"case `{id}` {told}, and so finds no body to compare with, for", "name an `exchange` that rejects"
+    return None

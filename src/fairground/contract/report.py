@@ -45,7 +45,12 @@ class Report:
     @property
     def passed(self) -> bool:
         """True if nothing was wrong."""
-        return all(finding.severity is not Severity.REJECT for finding in self.findings)
+        return not self.wrong
+
+    @property
+    def wrong(self) -> frozenset[str]:
+        """The ids of the cases that went wrong."""
+        return frozenset(one.id.removeprefix("case:") for one in self.findings if one.severity is Severity.REJECT)
 
 
 def run(
