@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from typing import Any
 
 import pytest
 
@@ -79,6 +80,21 @@ def test_error_object(body: bytes, right: bool) -> None:
     """An error is as the contract says, unless the framework's own error will do."""
     assert (judged(body, Expect((400,)), status=400) is None) is right
     assert judged(body, Expect((400,), own_error=True), kind="text/html", status=400) is None
+
+
+@pytest.mark.parametrize(("says", "right", "wrong"), [
+    ({"body": {"json": {"error": "text"}}}, '"error":"no"', '"eror":"no"'),
+    ({"matches": "milk"}, '"error":"no milk"', '"error":"no"'),
+    ({"content_type": "text/plain"}, None, '"error":"no"'),
+])  # fmt: skip
+def test_an_error_has_the_body_that_its_case_says(says: dict[str, Any], right: str | None, wrong: str | None) -> None:
+    """A case of errors alone says what is theirs, besides the contract's rules; where good answers will do, it is theirs."""
+    for own, is_right in ((right, True), (wrong, False)):
+        if own is not None:
+            body = f'{{"ok":false,"message":"no",{own}}}'.encode()
+            assert (judged(body, Expect((422, 400), **says), status=422) is None) is is_right
+            assert judged(body, Expect((200, 422), **says), status=422) is None
+    assert judged(b"{}", Expect(422, **says), status=422) is not None
 
 
 def test_own_error_may_end_with_its_connection() -> None:

@@ -92,6 +92,7 @@ def test_each_mistake_is_told(places: Places, tmp_path: Path) -> None:
         (("workloads/trees.toml", "tables = { tree", "tables = { twig"), "names no table"),
         (("workloads/trees.toml", "{ scans = 1 }", "{ scans = 1, also = ['Twig'] }"), "Twig` names no table"),
         (("cases/one.toml", 'matches = "^[0-9]+$"', 'matches = "^x"'), "the right body does not match"),
+        (("cases/one.toml", 'matches = "^[0-9]+$"', 'status = 422, matches = "^x"'), "the right body does not match"),
         (("cases/one.toml", 'workloads = ["pick"]', 'workloads = ["prick"]'), "there is no workload `prick`"),
         (("cases/one.toml", "AND :tree <> ''\"", "AND :twig <> ''\""), "syntax error at or near"),
         (("cases/one.toml", "SELECT (:answer", "SELECT 'f'::text --"), "always counts as true"),

@@ -81,7 +81,8 @@ class Request:
 class Expect:
     """The right answer. An error (400 and above) must be as the contract says, unless the framework's own will do (`own_error`).
 
-    What is said of content type and body holds below 400. Statements are asked of the trial's database.
+    What is said of content type and body holds below 400, and of an error too where only errors are right.
+    Statements are asked of the trial's database.
     """
 
     status: int | tuple[int, ...] = 200
@@ -107,6 +108,11 @@ class Expect:
     def statuses(self) -> tuple[int, ...]:
         """Each status that is right."""
         return (self.status,) if isinstance(self.status, int) else self.status
+
+    @property
+    def means_error(self) -> bool:
+        """True if only an error is right: then what is said of the body is said of the error's."""
+        return all(status >= 400 for status in self.statuses)
 
     @property
     def content_types(self) -> tuple[str, ...]:
