@@ -145,6 +145,28 @@ def test_headers(rule: object, value: str | None, wrong: str | None) -> None:
     assert found is None if wrong is None else found is not None and wrong in found
 
 
+def test_names_of_headers_have_no_case() -> None:
+    """A contract, or a case in its place, may write them in any letters."""
+    headers = (("content-type", "application/json"), ("content-length", "2"), ("server", "x"), ("x-powered-by", "y"))
+    answer = HttpAnswer(200, "1.1", headers, b"{}")
+    assert answer.header("Server") == answer.header("server") == "x"
+    assert problem(answer, GET, Expect(headers={"Server": "text"}), AnswerJudge(SEEDS)) is None
+    assert "must not have" in (problem(answer, GET, Expect(headers={"X-Powered-By": "absent"}), AnswerJudge(SEEDS)) or "")
+    once = replace(SEEDS, errors=replace(SEEDS.errors, headers={"503": {"Server": "x"}}))
+    assert problem(replace(answer, status=503), GET, Expect(503, own_error=True), AnswerJudge(once)) is None
+
+
+@pytest.mark.parametrize(("rule", "wrong"), [
+    ({"object": {"userId": "integer", "of": {"list": {"each": {"json": {"aB": {"equals": {"cD": 1}}}}}}}}, None),
+    ({"object": {"userID": {"integer": [2, 3]}, "of": "any"}}, "expected an integer from 2 to 3"),
+])  # fmt: skip
+def test_keys_of_a_rule_are_in_any_case_as_the_answers(rule: dict[str, object], wrong: str | None) -> None:
+    """Where keys have any case, it is no matter how the contract writes them."""
+    for body in (b'{"userId": 1, "of": [{"aB": {"cD": 1}}]}', b'{"USERID": 1, "Of": [{"ab": {"CD": 1}}]}'):
+        found = judged(body, Expect(body={"any_case": True, **rule}))
+        assert found is None if wrong is None else found is not None and wrong in found
+
+
 @pytest.mark.parametrize(("value", "wrong"), [
     ({"a": None}, None), ({"a": ["x", None]}, None), ({}, "has no key `a`"), ({"a": [1]}, "expected any text"), (None, "expected an object"),
 ])  # fmt: skip

@@ -67,6 +67,21 @@ def test_a_misspelt_rule_of_a_header_is_a_mistake(tmp_path: Path) -> None:
         contracts.read_contract(tmp_path / "orchard")
 
 
+def test_a_header_of_an_answer_stands_for_that_of_the_contract_in_any_letters(tmp_path: Path) -> None:
+    """Cases and workloads say otherwise by name, and HTTP knows no case of names."""
+    make_orchard(tmp_path, (
+        ("contract.toml", "[numbers]", '[answers.headers]\nServer = "text"\n\n[numbers]'),
+        ("workloads/pick.toml", "check_one_in = 1", 'check_one_in = 1\nheaders = { SERVER = "absent" }'),
+        ("cases/one.toml", "matches =", 'headers = { SERVER = "absent" }, matches ='),
+    ))  # fmt: skip
+    found = ContractFiles.read(contracts.read_contract(tmp_path / "orchard"))
+    assert not found.wrong and found.contract.answers.headers == {"server": "text"}
+    assert {one.id: one.first.expect.headers for _, one in found.workloads} == {
+        "orchard/trees": {"server": "text"}, "orchard/pick": {"server": "absent"},
+    }  # fmt: skip
+    assert found.cases[1].case.steps[0].expect.headers == {"server": "absent"}
+
+
 def test_a_contract_that_is_none_is_refused(tmp_path: Path) -> None:
     """With the one that was probably meant; what cannot be read at all is a mistake in the contract, and asks no database."""
     make_orchard(tmp_path / "contracts", (("contract.toml", "status = 200", "status = 2OO"),))

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 from fairground.contract import expected
 from fairground.contract.case import Case, CaseKind, CaseStep, Disturbance, Expect, ProcedureSettings, Request
 from fairground.model import LabError
-from fairground.model.contract import Contract, header_mistake
+from fairground.model.contract import Contract, fold_names, header_mistake
 from fairground.model.source import STRICT, Location, Source, location_text, names_hint, nearest
 
 PROCEDURES: Mapping[str, tuple[str, ...]] = {
@@ -245,7 +245,7 @@ class CaseReader:
                     location, f"`{location_text(location)}` is no pattern ({error}), in", "correct it"
                 ) from None
         return Expect(
-            table.status, table.content_type, table.headers, body, table.matches,
+            table.status, table.content_type, fold_names(table.headers), body, table.matches,
             None if table.holds is None else self._contract.statement(table.holds),
             table.same_bytes, table.connection, table.own_error, table.may_close,
         )  # fmt: skip

@@ -70,7 +70,7 @@ def problem(answer: HttpAnswer, body: Mapping[str, Any], probe: AskDatabase | No
     except ValueError as error:
         return f"the body is not JSON ({error}): {quote_bytes(answer.body)}"
     if body.get("any_case"):
-        value, known = rules.fold_keys(value), rules.fold_keys(known)
+        value, known, wanted = rules.fold_keys(value), rules.fold_keys(known), rules.fold_keys(wanted)
     return rules.equal(value, known, "the body") if statement is not None else rules.difference(value, {kind: wanted}, sent)
 
 

@@ -25,6 +25,7 @@ from fairground.model.contract import (
     ErrorRules,
     Migrations,
     Ready,
+    fold_names,
     header_mistake,
     names_in,
 )
@@ -118,7 +119,7 @@ def read_contract(folder: Path) -> Contract:
     sql = {part: files.read(folder / f"{part}.sql", 3).text for part in ("schema", "seed", "rights") if _has(folder, part)}
     return Contract(
         folder.name, file.title, file.default, folder, file.ready, file.environment, file.source, numbers, scaled, file.paths,
-        AnswerRules(_several(file.answers.content_type), file.answers.headers),
+        AnswerRules(_several(file.answers.content_type), fold_names(file.answers.headers)),
         ErrorRules(_several(file.errors.content_type), file.errors.body, file.errors.headers),
         check_tables(source, file.data, known), sql,
         None if file.schema is None else _migrations(source, file.schema, folder, {**numbers, **scaled}), file.backlog,
