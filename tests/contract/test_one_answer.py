@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from email.utils import format_datetime
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from builders.contracts import EVERY_WORKLOAD, SEEDS
 from fairground.contract import rules
 from fairground.contract.case import Expect, Request
-from fairground.contract.expected import quote_bytes
+from fairground.contract.expected import perfect_body, quote_bytes
 from fairground.contract.judge import AnswerJudge, header_problem, problem
 from fairground.contract.wire import HttpAnswer
-from fairground.model import shape
+from fairground.model import ContractError, shape
 
 GET = Request("GET", "/users")
 ONE_USER = {"id": 1, "name": "Ann", "active": True}
@@ -55,7 +57,8 @@ BODIES = [
     (b'[{"id":1,"name":"Ann"}]', MANY, "has the keys id, name; expected id, name, active"),
     (b'[{"id":1,"name":"Ann","active":true,"x":0}]', MANY, "has the keys"),
     (b'[{"id":"1","name":"Ann","active":true}]', MANY, "`id` in element 0 of the body"),
-    (b'[{"id":1.0,"name":"Ann","active":true}]', MANY, "is `1.0`, expected `1`"),
+    (b'[{"id":1.0,"name":"Ann","active":true}]', MANY, None),
+    (b'[{"id":1.5,"name":"Ann","active":true}]', MANY, "is `1.5`, expected `1`"),
     (b'[{"id":true,"name":"Ann","active":true}]', MANY, "is `true`, expected `1`"),
     (b'[{"id":1,"name":"Ann","active":1}]', MANY, "is `1`, expected `true`"),
     (b'[{"id":1,"id":1,"name":"Ann","active":true}]', MANY, "a key occurs twice"),
@@ -68,7 +71,7 @@ BODIES = [
 
 @pytest.mark.parametrize(("body", "statement", "wrong"), BODIES)
 def test_body_against_the_database(body: bytes, statement: str, wrong: str | None) -> None:
-    """A JSON body is right when it equals what the database says, types included, whatever its spacing and key order."""
+    """A JSON body is right when it equals what the database says, whatever its spacing, key order and way of writing a number."""
     found = judged(body, Expect((200,), body={"json": {"sql": statement}}))
     assert found is None if wrong is None else found is not None and wrong in found
 
@@ -143,6 +146,28 @@ def test_headers(rule: object, value: str | None, wrong: str | None) -> None:
     told = format_datetime(datetime.now(UTC), usegmt=True) if value == "now" else value
     found = header_problem("x-it", told, rule)
     assert found is None if wrong is None else found is not None and wrong in found
+
+
+@pytest.mark.parametrize(("known", "right", "wrong"), [
+    (Decimal("2.50"), b"2.5", b'"2.50"'), (Decimal("10.00"), b"10", b"10.01"), (Decimal(2**60 + 1), b"1152921504606846977", b"1"),
+    (10.0, b"10", b"true"), ([Decimal(1), None], b"[1.0, null]", b"[1]"), (False, b"false", b"0"), ("a", b'"a"', b"a"),
+])  # fmt: skip
+def test_what_a_database_says_is_held_by_its_value(known: object, right: bytes, wrong: bytes) -> None:
+    """Its numbers of any kind are numbers of JSON, and nothing else is one."""
+    expect = Expect(body={"json": {"sql": "SELECT x"}})
+    for body, is_right in ((right, True), (wrong, False)):
+        answer = HttpAnswer(200, "1.1", (("content-type", "application/json"), ("content-length", "1")), body)
+        assert (problem(answer, GET, expect, AnswerJudge(SEEDS, lambda *_: [(known,)])) is None) is is_right
+    assert perfect_body({"json": {"sql": "SELECT x"}}, lambda *_: [(known,)]) is not None
+
+
+@pytest.mark.parametrize("known", [datetime.now(UTC), UUID(int=1), Decimal("NaN"), [b"x"], float("inf")])
+def test_what_is_no_json_is_a_mistake_of_the_contract(known: object) -> None:
+    """It is said with the statement, and no server is blamed for it."""
+    answer = HttpAnswer(200, "1.1", (("content-type", "application/json"), ("content-length", "1")), b"1")
+    with pytest.raises(ContractError, match="`SELECT x` gives no JSON, but a value of the kind `[a-z]+`") as told:
+        problem(answer, GET, Expect(body={"json": {"sql": "SELECT  x"}}), AnswerJudge(SEEDS, lambda *_: [(known,)]))
+    assert "to_json" in (told.value.hint or "")
 
 
 def test_names_of_headers_have_no_case() -> None:

@@ -46,7 +46,7 @@ def difference(value: Any, rule: object, sent: Mapping[str, object], where: str 
 
 
 def equal(got: object, expected: object, where: str) -> str | None:
-    """The first place where two JSON values differ, types included."""
+    """The first place where two JSON values differ, types included. Numbers count by their value: 10 is 10.0."""
     if isinstance(expected, list | tuple) and isinstance(got, list):
         if len(got) != len(expected):
             return f"{where} has {len(got)} elements, expected {len(expected)}"
@@ -56,7 +56,7 @@ def equal(got: object, expected: object, where: str) -> str | None:
         if set(got) != set(expected):
             return f"{where} has the keys {', '.join(map(str, got))}; expected {', '.join(expected)}"
         return next((found for key in expected if (found := equal(got[key], expected[key], f"`{key}` in {where}"))), None)
-    if type(got) is not type(expected) or got != expected:
+    if isinstance(got, bool) is not isinstance(expected, bool) or got != expected:
         return f"{where} is {show_value(got)}, expected {show_value(expected)}"
     return None
 
@@ -70,7 +70,7 @@ def fold_keys(value: Any) -> Any:
 
 def show_value(value: object, limit: int = 120) -> str:
     """A JSON value for a sentence, escaped and shortened."""
-    text = json.dumps(value).replace("`", "'")
+    text = json.dumps(value, default=str).replace("`", "'")
     return f"`{text[:limit]}`" + (f" and {len(text) - limit} characters more" if len(text) > limit else "")
 
 
