@@ -170,6 +170,13 @@ def test_what_is_no_json_is_a_mistake_of_the_contract(known: object) -> None:
     assert "to_json" in (told.value.hint or "")
 
 
+@pytest.mark.parametrize(("sent", "right"), [({"n": "2"}, True), ({"n": "3"}, False), ({"n": "two"}, False), ({}, False)])
+def test_a_length_is_what_an_earlier_answer_said(sent: dict[str, str], right: bool) -> None:
+    """Where that was no number the answer is wrong, and the lab does not stumble."""
+    for value, rule in (([1, 2], {"list": {"length": {"slot": "n"}}}), ("ab", {"text": {"length": {"slot": "n"}}})):
+        assert (rules.difference(value, rule, sent) is None) is right
+
+
 def test_names_of_headers_have_no_case() -> None:
     """A contract, or a case in its place, may write them in any letters."""
     headers = (("content-type", "application/json"), ("content-length", "2"), ("server", "x"), ("x-powered-by", "y"))

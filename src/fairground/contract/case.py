@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, ClassVar, Literal
@@ -47,8 +47,7 @@ class Request:
     def fill(self, values: Mapping[str, object]) -> Request:
         """The request with these values for its `$names`."""
         headers = tuple((name, fill_names(value, values)) for name, value in self.headers)
-        body = None if self.body is None else fill_names(self.body.decode("latin-1"), values).encode("latin-1")
-        raw = None if self.raw is None else fill_names(self.raw.decode("latin-1"), values).encode("latin-1")
+        body, raw = (_replace_text(one, lambda text: fill_names(text, values)) for one in (self.body, self.raw))
         return replace(self, target=fill_names(self.target, values), headers=headers, body=body, raw=raw)
 
     def with_kept(self, kept: Mapping[str, str]) -> Request:
@@ -60,7 +59,7 @@ class Request:
             return NAMED.sub(lambda found: kept.get(found[1], found[0]), text)
 
         headers = tuple((name, fill(value)) for name, value in self.headers)
-        return replace(self, target=fill(self.target), headers=headers, body=self.body and fill(self.body.decode()).encode())
+        return replace(self, target=fill(self.target), headers=headers, body=_replace_text(self.body, fill))
 
     @property
     def cells(self) -> tuple[tuple[str, str], ...]:
@@ -75,6 +74,11 @@ class Request:
             return self.raw
         accept = () if any(name.lower() == "accept" for name, _ in self.headers) else (ACCEPT,)
         return request_bytes((self.method, self.target), f"{host}:{port}", (*accept, *self.headers), self.body, self.version)
+
+
+def _replace_text(data: bytes | None, change: Callable[[str], str]) -> bytes | None:
+    """Change what is text in bytes. Those that are none of UTF-8 stay as they are."""
+    return None if data is None else change(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,8 @@ class AskDatabase(Protocol):
     def __call__(self, statement: str, values: Mapping[str, object] | None = None, /) -> Sequence[Row]: ...
 
 
-def mistake(body: Mapping[str, object]) -> str | None:
-    """Return what is wrong with a case's `body` that is a table, or None."""
+def mistake(body: Mapping[str, object], names: Collection[str]) -> str | None:
+    """Return what is wrong with a case's `body` that is a table, or None. `names` are those of numbers."""
     kinds = [key for key in body if key != "any_case"]
     if len(kinds) != 1 or kinds[0] not in BODIES:
         return f"it needs one of the keys {', '.join(BODIES[:-1])}"
@@ -39,7 +39,7 @@ def mistake(body: Mapping[str, object]) -> str | None:
         return None if isinstance(value, str) else f"`{kind}` is no text"
     if kind == "html":
         return None if isinstance(value, Mapping) and "sql" in value else "`html` needs `sql`"
-    return None if _statement(kind, value) is not None else shape.mistake({kind: value})
+    return None if _statement(kind, value) is not None else shape.mistake({kind: value}, names=names)
 
 
 def statements(body: Mapping[str, object] | None) -> tuple[str, ...]:
@@ -111,7 +111,7 @@ def kept_values(answer: HttpAnswer, keep: Mapping[str, str]) -> tuple[dict[str, 
                 one = one.get(part) if isinstance(one, Mapping) else None
         if isinstance(one, bool) or not isinstance(one, str | int | float):
             return found, path
-        found[name] = str(one)
+        found[name] = str(one).encode("utf-8", "replace").decode()  # half a character could not be sent
     return found, None
 
 
