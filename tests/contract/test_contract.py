@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -366,6 +367,29 @@ def test_mistake_in_a_file(tmp_path: Path, text: str, message: str, hint: str) -
     assert ", line " in told or "TOML" in told or told.startswith(f"{tmp_path}/cases: ")
     assert message in caught.value.message
     assert hint in (caught.value.hint or "")
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("after", [[], [(None,)], [(1, 2)], ContractError("no such table")])
+def test_a_number_that_is_gone_is_a_wrong_outcome(healthy: tuple[Server, Database], after: object) -> None:
+    """Where a server took the row away the case is wrong, and the next one, too; where it was never there the contract is."""
+    server, _ = healthy
+    answers: list[object] = [[(5,)], after, after]
+
+    def probe(sql: str, values: object = None) -> Any:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    case = replace(BY_ID["ping"], database={"SELECT balance": -3})
+    cases = [case, replace(case, id="next")] if isinstance(after, list) else [case]
+    found = contract.run(cases, address=("127.0.0.1", server.port), contract=SEEDS, probe=probe).findings
+    assert all(one.severity is Severity.REJECT for one in found) and len(found) == len(cases)
+    assert all("in the database `SELECT balance` gives no number any more" in one.sentence for one in found)
+    answers[:] = [after]
+    with pytest.raises(ContractError, match="`SELECT balance` gives no single number, for the case `ping`|no such table"):
+        contract.run([case], address=("127.0.0.1", server.port), contract=SEEDS, probe=probe)
 
 
 def test_what_is_kept_goes_into_any_bytes() -> None:
