@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,8 @@ from builders.paths import ROOT
 from fairground import contract, postgres
 from fairground.contract import procedures
 from fairground.contract.case import CaseKind, Expect, Request
+from fairground.contract.expected import kept_values
+from fairground.contract.wire import HttpAnswer
 from fairground.model import ContractError, Finding, LabError, Severity
 from reference import FAULTS, Database, ReferenceStage, Server
 from reference.rows import USER_KEYS, caesar, expected_users, iso_milliseconds
@@ -334,6 +337,12 @@ MISTAKES = [
     (A + "kind='split'\nrequests=['GET /','GET /b']", "has not one request", "a case for each"),
     (A + "request='GET /'\n[case.expect]\nbody.jsn={}", "`case[0].expect.body` is unclear (it needs one of", "the grammar"),
     (A + "request='GET /'\n[case.expect]\nbody.object.id='int'", "`id` in the rule is `int`, and the kinds are text", "grammar"),
+    (A + "request='GET /'\n[case.expect]\nbody.list.length='$pge'", "`length` of the rule is no number, no range", "grammar"),
+    (A + "request='GET /'\n[case.expect]\nbody.json.id.integer=['a','b']", "`integer` of `id` in the rule is not a range", ""),
+    (A + "request='GET /'\n[case.expect]\nbody.json.id.number=[2,1]", "`number` of `id` in the rule is not a range", ""),
+    (A + "request='GET /'\n[case.expect]\nbody.json.id.text.length=[true,1]", "`text` of `id` in the rule has no `length`", ""),
+    (A + "request='GET /'\nkeep={n='n'}\nexpect={body.list.length.slot='n'}", "names the slot `n`, which no earlier step", "none"),
+    (A + "request={raw='GET /日'}", "`case[0].request.raw` has `日`, which is no byte, in", "for each byte"),
     (A + "request='GET /'\n[case.expect]\nheaders.date='nwo'", "is none of text, now, absent, nor a table", ""),
     (A + "request='GET /'\n[case.expect]\nmatches='('", "`case[0].expect.matches` is no pattern", "correct it"),
     (A + "procedure='deadlock'", "case `a` needs `disturbance.block`, which is missing", "[disturbance]"),
@@ -350,7 +359,7 @@ MISTAKES = [
 def test_mistake_in_a_file(tmp_path: Path, text: str, message: str, hint: str) -> None:
     """A mistake in a case's file is named with file, line and key, and a hint that mends it."""
     (tmp_path / "cases").mkdir()
-    (tmp_path / "cases" / "x.toml").write_text(text)
+    (tmp_path / "cases" / "x.toml").write_text(text, encoding="utf-8")
     with pytest.raises(LabError) as caught:
         contract.load(replace(SEEDS, folder=tmp_path))
     told = caught.value.message
@@ -358,6 +367,41 @@ def test_mistake_in_a_file(tmp_path: Path, text: str, message: str, hint: str) -
     assert ", line " in told or "TOML" in told or told.startswith(f"{tmp_path}/cases: ")
     assert message in caught.value.message
     assert hint in (caught.value.hint or "")
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("after", [[], [(None,)], [(1, 2)], ContractError("no such table")])
+def test_a_number_that_is_gone_is_a_wrong_outcome(healthy: tuple[Server, Database], after: object) -> None:
+    """Where a server took the row away the case is wrong, and the next one, too; where it was never there the contract is."""
+    server, _ = healthy
+    answers: list[object] = [[(5,)], after, after]
+
+    def probe(sql: str, values: object = None) -> Any:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    case = replace(BY_ID["ping"], database={"SELECT balance": -3})
+    cases = [case, replace(case, id="next")] if isinstance(after, list) else [case]
+    found = contract.run(cases, address=("127.0.0.1", server.port), contract=SEEDS, probe=probe).findings
+    assert all(one.severity is Severity.REJECT for one in found) and len(found) == len(cases)
+    assert all("in the database `SELECT balance` gives no number any more" in one.sentence for one in found)
+    answers[:] = [after]
+    with pytest.raises(ContractError, match="`SELECT balance` gives no single number, for the case `ping`|no such table"):
+        contract.run([case], address=("127.0.0.1", server.port), contract=SEEDS, probe=probe)
+
+
+def test_what_is_kept_goes_into_any_bytes() -> None:
+    """Bytes that are no text stay as they are beside kept values, whatever letters those have."""
+    asked = Request("POST", "/{n}", headers=(("x", "{n}"),), body=b"\xff\xc3\xa9 {n} $rows")
+    sent = asked.fill({"rows": "日"}).with_kept({"n": "é"})
+    assert sent.body == b"\xff\xc3\xa9 \xc3\xa9 " + "日".encode()
+    assert sent.encode("h", 1).startswith(b"POST /\xc3\xa9 HTTP/1.1\r\n")
+    raw = Request("GET", "", raw=b"GET /\xff$path HTTP/1.1\r\n\r\n")
+    assert raw.fill({"path": "x"}).raw == b"GET /\xffx HTTP/1.1\r\n\r\n"
+    found, missing = kept_values(HttpAnswer(200, "1.1", (), b'{"id": "\\ud800"}'), {"n": "id"})
+    assert missing is None and asked.with_kept(found).encode("h", 1)
 
 
 def test_what_the_stage_cannot_do_is_not_tried() -> None:

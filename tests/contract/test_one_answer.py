@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from email.utils import format_datetime
+from typing import Any
+from uuid import UUID
 
 import pytest
 
 from builders.contracts import EVERY_WORKLOAD, SEEDS
 from fairground.contract import rules
 from fairground.contract.case import Expect, Request
-from fairground.contract.expected import quote_bytes
+from fairground.contract.expected import perfect_body, quote_bytes
 from fairground.contract.judge import AnswerJudge, header_problem, problem
 from fairground.contract.wire import HttpAnswer
-from fairground.model import shape
+from fairground.model import ContractError, shape
 
 GET = Request("GET", "/users")
 ONE_USER = {"id": 1, "name": "Ann", "active": True}
@@ -54,7 +57,8 @@ BODIES = [
     (b'[{"id":1,"name":"Ann"}]', MANY, "has the keys id, name; expected id, name, active"),
     (b'[{"id":1,"name":"Ann","active":true,"x":0}]', MANY, "has the keys"),
     (b'[{"id":"1","name":"Ann","active":true}]', MANY, "`id` in element 0 of the body"),
-    (b'[{"id":1.0,"name":"Ann","active":true}]', MANY, "is `1.0`, expected `1`"),
+    (b'[{"id":1.0,"name":"Ann","active":true}]', MANY, None),
+    (b'[{"id":1.5,"name":"Ann","active":true}]', MANY, "is `1.5`, expected `1`"),
     (b'[{"id":true,"name":"Ann","active":true}]', MANY, "is `true`, expected `1`"),
     (b'[{"id":1,"name":"Ann","active":1}]', MANY, "is `1`, expected `true`"),
     (b'[{"id":1,"id":1,"name":"Ann","active":true}]', MANY, "a key occurs twice"),
@@ -67,7 +71,7 @@ BODIES = [
 
 @pytest.mark.parametrize(("body", "statement", "wrong"), BODIES)
 def test_body_against_the_database(body: bytes, statement: str, wrong: str | None) -> None:
-    """A JSON body is right when it equals what the database says, types included, whatever its spacing and key order."""
+    """A JSON body is right when it equals what the database says, whatever its spacing, key order and way of writing a number."""
     found = judged(body, Expect((200,), body={"json": {"sql": statement}}))
     assert found is None if wrong is None else found is not None and wrong in found
 
@@ -79,6 +83,21 @@ def test_error_object(body: bytes, right: bool) -> None:
     """An error is as the contract says, unless the framework's own error will do."""
     assert (judged(body, Expect((400,)), status=400) is None) is right
     assert judged(body, Expect((400,), own_error=True), kind="text/html", status=400) is None
+
+
+@pytest.mark.parametrize(("says", "right", "wrong"), [
+    ({"body": {"json": {"error": "text"}}}, '"error":"no"', '"eror":"no"'),
+    ({"matches": "milk"}, '"error":"no milk"', '"error":"no"'),
+    ({"content_type": "text/plain"}, None, '"error":"no"'),
+])  # fmt: skip
+def test_an_error_has_the_body_that_its_case_says(says: dict[str, Any], right: str | None, wrong: str | None) -> None:
+    """A case of errors alone says what is theirs, besides the contract's rules; where good answers will do, it is theirs."""
+    for own, is_right in ((right, True), (wrong, False)):
+        if own is not None:
+            body = f'{{"ok":false,"message":"no",{own}}}'.encode()
+            assert (judged(body, Expect((422, 400), **says), status=422) is None) is is_right
+            assert judged(body, Expect((200, 422), **says), status=422) is None
+    assert judged(b"{}", Expect(422, **says), status=422) is not None
 
 
 def test_own_error_may_end_with_its_connection() -> None:
@@ -127,6 +146,57 @@ def test_headers(rule: object, value: str | None, wrong: str | None) -> None:
     told = format_datetime(datetime.now(UTC), usegmt=True) if value == "now" else value
     found = header_problem("x-it", told, rule)
     assert found is None if wrong is None else found is not None and wrong in found
+
+
+@pytest.mark.parametrize(("known", "right", "wrong"), [
+    (Decimal("2.50"), b"2.5", b'"2.50"'), (Decimal("10.00"), b"10", b"10.01"), (Decimal(2**60 + 1), b"1152921504606846977", b"1"),
+    (10.0, b"10", b"true"), ([Decimal(1), None], b"[1.0, null]", b"[1]"), (False, b"false", b"0"), ("a", b'"a"', b"a"),
+])  # fmt: skip
+def test_what_a_database_says_is_held_by_its_value(known: object, right: bytes, wrong: bytes) -> None:
+    """Its numbers of any kind are numbers of JSON, and nothing else is one."""
+    expect = Expect(body={"json": {"sql": "SELECT x"}})
+    for body, is_right in ((right, True), (wrong, False)):
+        answer = HttpAnswer(200, "1.1", (("content-type", "application/json"), ("content-length", "1")), body)
+        assert (problem(answer, GET, expect, AnswerJudge(SEEDS, lambda *_: [(known,)])) is None) is is_right
+    assert perfect_body({"json": {"sql": "SELECT x"}}, lambda *_: [(known,)]) is not None
+
+
+@pytest.mark.parametrize("known", [datetime.now(UTC), UUID(int=1), Decimal("NaN"), [b"x"], float("inf")])
+def test_what_is_no_json_is_a_mistake_of_the_contract(known: object) -> None:
+    """It is said with the statement, and no server is blamed for it."""
+    answer = HttpAnswer(200, "1.1", (("content-type", "application/json"), ("content-length", "1")), b"1")
+    with pytest.raises(ContractError, match="`SELECT x` gives no JSON, but a value of the kind `[a-z]+`") as told:
+        problem(answer, GET, Expect(body={"json": {"sql": "SELECT  x"}}), AnswerJudge(SEEDS, lambda *_: [(known,)]))
+    assert "to_json" in (told.value.hint or "")
+
+
+@pytest.mark.parametrize(("sent", "right"), [({"n": "2"}, True), ({"n": "3"}, False), ({"n": "two"}, False), ({}, False)])
+def test_a_length_is_what_an_earlier_answer_said(sent: dict[str, str], right: bool) -> None:
+    """Where that was no number the answer is wrong, and the lab does not stumble."""
+    for value, rule in (([1, 2], {"list": {"length": {"slot": "n"}}}), ("ab", {"text": {"length": {"slot": "n"}}})):
+        assert (rules.difference(value, rule, sent) is None) is right
+
+
+def test_names_of_headers_have_no_case() -> None:
+    """A contract, or a case in its place, may write them in any letters."""
+    headers = (("content-type", "application/json"), ("content-length", "2"), ("server", "x"), ("x-powered-by", "y"))
+    answer = HttpAnswer(200, "1.1", headers, b"{}")
+    assert answer.header("Server") == answer.header("server") == "x"
+    assert problem(answer, GET, Expect(headers={"Server": "text"}), AnswerJudge(SEEDS)) is None
+    assert "must not have" in (problem(answer, GET, Expect(headers={"X-Powered-By": "absent"}), AnswerJudge(SEEDS)) or "")
+    once = replace(SEEDS, errors=replace(SEEDS.errors, headers={"503": {"Server": "x"}}))
+    assert problem(replace(answer, status=503), GET, Expect(503, own_error=True), AnswerJudge(once)) is None
+
+
+@pytest.mark.parametrize(("rule", "wrong"), [
+    ({"object": {"userId": "integer", "of": {"list": {"each": {"json": {"aB": {"equals": {"cD": 1}}}}}}}}, None),
+    ({"object": {"userID": {"integer": [2, 3]}, "of": "any"}}, "expected an integer from 2 to 3"),
+])  # fmt: skip
+def test_keys_of_a_rule_are_in_any_case_as_the_answers(rule: dict[str, object], wrong: str | None) -> None:
+    """Where keys have any case, it is no matter how the contract writes them."""
+    for body in (b'{"userId": 1, "of": [{"aB": {"cD": 1}}]}', b'{"USERID": 1, "Of": [{"ab": {"CD": 1}}]}'):
+        found = judged(body, Expect(body={"any_case": True, **rule}))
+        assert found is None if wrong is None else found is not None and wrong in found
 
 
 @pytest.mark.parametrize(("value", "wrong"), [

@@ -169,6 +169,8 @@ def test_plan_compares_with_the_verified_body() -> None:
     assert body({"case": "[1]"}) == {"exact": "[1]"}
     with pytest.raises(LabError, match="no answer of the case `case` was found right"):
         body({"other": "[1]"})
+    assert verified.without_comparisons({"other"}) == verified
+    assert verified.without_comparisons({"case"}).first.expect.body is None
 
 
 # ---------------------------------------------------------------- steps

@@ -14,7 +14,7 @@ import pytest
 from builders.contracts import CONTRACTS, SEEDS
 from builders.paths import ROOT, TESTS
 from builders.requests import asking
-from fairground.inputs import manifest, workload_files
+from fairground.inputs import contracts, manifest, workload_files
 from fairground.model import Approach, CellSettings, Durability, LabError, Load, Server, Stack, Tuning
 
 BAD = TESTS / "bad"
@@ -58,6 +58,11 @@ def read_bad(case: Path, folder: Path) -> None:
     """Read one file of `tests/bad` as what its folder says it is."""
     if case.parent.name == "server":
         manifest.load_servers(put(folder, "example", case.read_text()), CONTRACTS, WORKLOADS)
+        return
+    if case.parent.name == "contract":
+        (mine := folder / "contracts" / "mine").mkdir(parents=True)
+        (mine / "contract.toml").write_text(case.read_text())
+        contracts.read_contract(mine)
         return
     path = folder / "mine" / f"{case.parent.name}s" / "example.toml"
     path.parent.mkdir(parents=True)

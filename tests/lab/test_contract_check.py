@@ -39,12 +39,47 @@ def test_each_file_and_case_is_read(tmp_path: Path) -> None:
     assert "unknown key `write`" in found[0] and "no file `some.sql`" in found[2] and "is no pattern" in found[3]
 
 
+VERIFIED = ("workloads/trees.toml", 'table = { by = "id", sql = "SELECT id, apples FROM tree" }', 'verified = "every"')
+QUICK = ("cases/one.toml", 'workloads = ["trees"]', 'workloads = ["trees"]\nquick = true')
+
+
+@pytest.mark.parametrize(("spoiled", "words"), [
+    ((VERIFIED, QUICK), None),
+    ((VERIFIED,), "case `every` is not tried before each load"),
+    ((VERIFIED, QUICK, (*QUICK[:1], 'workloads = ["trees"]\nquick', 'workloads = ["pick"]\nquick')), "is not tried before each load"),
+    ((VERIFIED, (*QUICK[:2], f"{QUICK[2]}\nkind = 'split'")), "case `every` is of kind `split`"),
+    ((VERIFIED, (*QUICK[:2], f"{QUICK[2]}\nwarns = true")), "case `every` only warns"),
+    ((VERIFIED, ("cases/one.toml", 'id = "every"', 'id = "ever"')), "there is no case `every` for"),
+])  # fmt: skip
+def test_bodies_are_compared_with_a_case_that_is_tried(
+    tmp_path: Path, spoiled: tuple[tuple[str, str, str], ...], words: str | None
+) -> None:
+    """A case that finds no right body before the load would leave nothing to hold bodies against."""
+    found = mistakes(tmp_path, *spoiled)
+    assert found == [] if words is None else len(found) == 1 and words in found[0] and "trees.toml`, line 13" in found[0], found
+
+
 def test_a_misspelt_rule_of_a_header_is_a_mistake(tmp_path: Path) -> None:
     """It would hold nothing, and nobody would know."""
     (tmp_path / "orchard").mkdir()
     make_orchard(tmp_path, (("contract.toml", "[numbers]", '[answers.headers]\ndate = "nwo"\n\n[numbers]'),))
     with pytest.raises(LabError, match="`answers.headers.date` is none of text, now, absent, nor a table"):
         contracts.read_contract(tmp_path / "orchard")
+
+
+def test_a_header_of_an_answer_stands_for_that_of_the_contract_in_any_letters(tmp_path: Path) -> None:
+    """Cases and workloads say otherwise by name, and HTTP knows no case of names."""
+    make_orchard(tmp_path, (
+        ("contract.toml", "[numbers]", '[answers.headers]\nServer = "text"\n\n[numbers]'),
+        ("workloads/pick.toml", "check_one_in = 1", 'check_one_in = 1\nheaders = { SERVER = "absent" }'),
+        ("cases/one.toml", "matches =", 'headers = { SERVER = "absent" }, matches ='),
+    ))  # fmt: skip
+    found = ContractFiles.read(contracts.read_contract(tmp_path / "orchard"))
+    assert not found.wrong and found.contract.answers.headers == {"server": "text"}
+    assert {one.id: one.first.expect.headers for _, one in found.workloads} == {
+        "orchard/trees": {"server": "text"}, "orchard/pick": {"server": "absent"},
+    }  # fmt: skip
+    assert found.cases[1].case.steps[0].expect.headers == {"server": "absent"}
 
 
 def test_a_contract_that_is_none_is_refused(tmp_path: Path) -> None:

@@ -80,6 +80,31 @@ def test_each_mistake_is_told(places: Places, tmp_path: Path) -> None:
 
 
 @pytest.mark.live
+def test_right_answers_are_what_the_database_says(places: Places, tmp_path: Path) -> None:
+    """Numbers and texts of any type are held as its own texts or as JSON, and what is neither is one mistake each."""
+
+    def case(id: str, body: str) -> str:
+        return f"[[case]]\nid='{id}'\ntitle='t'\nrequest='GET $trees'\nexpect={{ {body} }}\n\n"
+
+    right = [
+        ("average", "body.json.sql='SELECT avg(apples) FROM tree'"),
+        ("money", "body.json.sql='SELECT to_json(10.00::numeric)'"),
+        ("row", "body.sql='SELECT row_to_json(tree) FROM tree ORDER BY id;', matches='^.\"id\":1,\"apples\":1.$'"),
+        ("truth", "body.sql='SELECT count(*) > 9, 1 FROM tree -- many', matches='^true$'"),
+        ("page", "body.html.sql='SELECT apples > 0 FROM tree', matches='^true$'"),
+    ]
+    wrong = [
+        ("moment", "body.json.sql='SELECT now()'", "`SELECT now()` gives no JSON, but a value of the kind `datetime`"),
+        ("key", "body.json.sql='SELECT gen_random_uuid()'", "gives no JSON, but a value of the kind `uuid`"),
+    ]
+    texts = "".join(case(*one) for one in (*right, *((id, body) for id, body, _ in wrong)))
+    found = told(places, tmp_path, ("cases/one.toml", '[[case]]\nid = "every"', f'{texts}[[case]]\nid = "every"')).wrong
+    assert len(found) == len(wrong), [one.message for one in found]
+    for (id, _, words), one in zip(wrong, found, strict=True):
+        assert f"no server could pass case `{id}`" in one.message and words.replace("`", "'") in one.message, one.message
+
+
+@pytest.mark.live
 @pytest.mark.parametrize(
     ("spoiled", "words"),
     [
@@ -92,6 +117,7 @@ def test_each_mistake_is_told(places: Places, tmp_path: Path) -> None:
         (("workloads/trees.toml", "tables = { tree", "tables = { twig"), "names no table"),
         (("workloads/trees.toml", "{ scans = 1 }", "{ scans = 1, also = ['Twig'] }"), "Twig` names no table"),
         (("cases/one.toml", 'matches = "^[0-9]+$"', 'matches = "^x"'), "the right body does not match"),
+        (("cases/one.toml", 'matches = "^[0-9]+$"', 'status = 422, matches = "^x"'), "the right body does not match"),
         (("cases/one.toml", 'workloads = ["pick"]', 'workloads = ["prick"]'), "there is no workload `prick`"),
         (("cases/one.toml", "AND :tree <> ''\"", "AND :twig <> ''\""), "syntax error at or near"),
         (("cases/one.toml", "SELECT (:answer", "SELECT 'f'::text --"), "always counts as true"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 from types import SimpleNamespace
 from typing import cast
 
@@ -18,6 +19,7 @@ from fairground.inputs import workload_files
 from fairground.measure import audit
 from fairground.model import (
     Audit,
+    ContractError,
     DatabaseUse,
     DatabaseWork,
     Invariant,
@@ -265,6 +267,21 @@ def test_a_null_sum_is_a_line() -> None:
     """An emptied table, whose sum is NULL, is a line that found nothing."""
     found = lines(Answers(count=[(107,)], total=[(None,)], by_account=[(1, 6), (2, 20)]))
     assert found["sum"] == (False, None)
+
+
+@pytest.mark.parametrize(("total", "accounts", "whose"), [
+    ([(None,)], [], "invariant `sum`"), ([], [], "invariant `sum`"), ([("x",)], [], "invariant `sum`"),
+    ([(Decimal("NaN"),)], [], "invariant `sum`"), ([(5,)], [(1, None)], "ledger `credits`"), ([(5,)], [(1,)], "ledger `credits`"),
+])  # fmt: skip
+def test_a_statement_that_gives_no_number_before_the_load_is_the_contracts_mistake(
+    total: list[object], accounts: list[object], whose: str
+) -> None:
+    """It is said with its name, and is no fault of the lab's; afterwards it is a line that found nothing."""
+    answers = Answers(count=[(100,)], total=total, by_account=accounts)
+    with pytest.raises(ContractError, match=f"the {whose} gives no whole number before the load: `[a-z_]+`"):
+        audit.before(cast(Database, answers), WORKLOAD)
+    found = lines(answers)
+    assert (False, None) in (found["sum"], found["ledger-credits"])
 
 
 def test_work_on_a_table_that_stands_for_another_is_its() -> None:

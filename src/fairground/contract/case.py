@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, ClassVar, Literal
 
 from fairground.contract import expected
 from fairground.model.contract import fill_names, fill_tree
-from fairground.model.source import STRICT
+from fairground.model.source import STRICT, nearest
 from fairground.model.wire import ACCEPT, request_bytes
 
 NAMED = re.compile(r"\{(\w+(?:[\w-]*\.[\w-]+)?)\}")
@@ -47,8 +47,7 @@ class Request:
     def fill(self, values: Mapping[str, object]) -> Request:
         """The request with these values for its `$names`."""
         headers = tuple((name, fill_names(value, values)) for name, value in self.headers)
-        body = None if self.body is None else fill_names(self.body.decode("latin-1"), values).encode("latin-1")
-        raw = None if self.raw is None else fill_names(self.raw.decode("latin-1"), values).encode("latin-1")
+        body, raw = (_replace_text(one, lambda text: fill_names(text, values)) for one in (self.body, self.raw))
         return replace(self, target=fill_names(self.target, values), headers=headers, body=body, raw=raw)
 
     def with_kept(self, kept: Mapping[str, str]) -> Request:
@@ -60,7 +59,7 @@ class Request:
             return NAMED.sub(lambda found: kept.get(found[1], found[0]), text)
 
         headers = tuple((name, fill(value)) for name, value in self.headers)
-        return replace(self, target=fill(self.target), headers=headers, body=self.body and fill(self.body.decode()).encode())
+        return replace(self, target=fill(self.target), headers=headers, body=_replace_text(self.body, fill))
 
     @property
     def cells(self) -> tuple[tuple[str, str], ...]:
@@ -77,11 +76,17 @@ class Request:
         return request_bytes((self.method, self.target), f"{host}:{port}", (*accept, *self.headers), self.body, self.version)
 
 
+def _replace_text(data: bytes | None, change: Callable[[str], str]) -> bytes | None:
+    """Change what is text in bytes. Those that are none of UTF-8 stay as they are."""
+    return None if data is None else change(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+
 @dataclass(frozen=True)
 class Expect:
     """The right answer. An error (400 and above) must be as the contract says, unless the framework's own will do (`own_error`).
 
-    What is said of content type and body holds below 400. Statements are asked of the trial's database.
+    What is said of content type and body holds below 400, and of an error too where only errors are right.
+    Statements are asked of the trial's database.
     """
 
     status: int | tuple[int, ...] = 200
@@ -107,6 +112,11 @@ class Expect:
     def statuses(self) -> tuple[int, ...]:
         """Each status that is right."""
         return (self.status,) if isinstance(self.status, int) else self.status
+
+    @property
+    def means_error(self) -> bool:
+        """True if only an error is right: then what is said of the body is said of the error's."""
+        return all(status >= 400 for status in self.statuses)
 
     @property
     def content_types(self) -> tuple[str, ...]:
@@ -222,3 +232,20 @@ class Case:
 def select(cases: Iterable[Case], workload: str, *, quick: bool = True) -> tuple[Case, ...]:
     """The cases of one workload, by its id; with `quick` only those that each trial tries before its load."""
     return tuple(case for case in cases if workload in case.workloads and (case.quick or not quick))
+
+
+def comparison_mistake(id: str, cases: Iterable[Case], workload: str) -> tuple[str, str] | None:
+    """Return why a workload cannot compare bodies with that of a case, and what to do; None where it can.
+
+    A trial has the right body of a plain exchange alone, and only where it tries that before its load.
+    """
+    known = {case.id: case for case in cases}
+    if (case := known.get(id)) is None:
+        return f"there is no case `{id}` for", nearest(id, known, "cases")
+    if workload not in case.workloads or not case.quick:
+        hint = "name the workload in its `workloads`, and write `quick = true`"
+        return f"case `{id}` is not tried before each load, and so finds no body to compare with, for", hint
+    if case.kind is not CaseKind.EXCHANGE or case.warns:
+        told = "only warns" if case.warns else f"is of kind `{case.kind}`"
+        return f"case `{id}` {told}, and so finds no body to compare with, for", "name an `exchange` that rejects"
+    return None

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Literal
 
 from fairground.contract import expected
 from fairground.contract.case import Case, CaseKind, CaseStep, Disturbance, Expect, ProcedureSettings, Request
-from fairground.model import LabError
-from fairground.model.contract import Contract, header_mistake
+from fairground.model import LabError, shape
+from fairground.model.contract import Contract, fold_names, header_mistake
 from fairground.model.source import STRICT, Location, Source, location_text, names_hint, nearest
 
 PROCEDURES: Mapping[str, tuple[str, ...]] = {
@@ -143,7 +143,7 @@ class CaseReader:
     """The tables of one file, made into cases. `$paths` in requests stay: they are the server's own."""
 
     def __init__(self, source: Source, contract: Contract, file: CasesFile) -> None:
-        self.source, self._contract = source, contract
+        self.source, self._contract, self._numbers = source, contract, tuple(contract.numbers_at(1))
         here, table = ("disturbance",), file.disturbance
         ask, block = (
             None if step is None else next(self.steps((*here, name), step), None)
@@ -159,8 +159,14 @@ class CaseReader:
         kind = CaseKind.PROCEDURE if procedure else table.kind
         placed = list(self.placed_steps(here, table))
         steps = [step for _, step in placed]
+        kept, draws = set[str](), any(step.request.cells for step in steps)
         for place, step in placed:
             self._check_cells(place, table.id, step, kind)
+            unkept = set() if draws else set(shape.slots_of(step.expect.body)) - kept  # columns are known to the database
+            if unkept:
+                problem = f"case `{table.id}` names the slot `{min(unkept)}`, which no earlier step keeps, in"
+                raise source.error((*place, "expect", "body"), problem, names_hint(kept, "kept names"))
+            kept |= set(step.keep)
         if kind is CaseKind.PROCEDURE and not procedure:
             raise source.error(here, f"case `{table.id}` has no `procedure` in", names_hint(PROCEDURES, "procedures"))
         if not steps and procedure in (None, "answers"):
@@ -227,7 +233,7 @@ class CaseReader:
     def _expect(self, here: Location, table: ExpectTable) -> Expect:
         """The right answer, its numbers filled in, and its statements read where they stand in files of their own."""
         body: Any = {"exact": table.body} if isinstance(table.body, str) else table.body
-        if isinstance(table.body, dict) and (wrong := expected.mistake(table.body)) is not None:
+        if isinstance(table.body, dict) and (wrong := expected.mistake(table.body, self._numbers)) is not None:
             location = (*here, "body")
             raise self.source.error(location, f"`{location_text(location)}` is unclear ({wrong}) in", GRAMMAR)
         if body is not None and expected.statements(body):
@@ -245,7 +251,7 @@ class CaseReader:
                     location, f"`{location_text(location)}` is no pattern ({error}), in", "correct it"
                 ) from None
         return Expect(
-            table.status, table.content_type, table.headers, body, table.matches,
+            table.status, table.content_type, fold_names(table.headers), body, table.matches,
             None if table.holds is None else self._contract.statement(table.holds),
             table.same_bytes, table.connection, table.own_error, table.may_close,
         )  # fmt: skip
@@ -261,7 +267,11 @@ class CaseReader:
 
 def _request(source: Source, here: Location, table: RequestTable) -> Request:
     if table.raw is not None:
-        return Request("GET", "", raw=table.raw.encode("latin-1"), finish=table.finish)
+        try:
+            return Request("GET", "", raw=table.raw.encode("latin-1"), finish=table.finish)
+        except UnicodeEncodeError as error:
+            problem = f"`{location_text((*here, 'raw'))}` has `{table.raw[error.start]}`, which is no byte, in"
+            raise source.error((*here, "raw"), problem, "write a character up to \\u00ff for each byte") from None
     method, _, target = table.line.partition(" ")
     if not target:
         raise source.error(here, f"`{location_text(here)}` has no path in", 'write its `line` as "GET /ping"')

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Collection, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Protocol
 
 from fairground.contract import html, rules
 from fairground.contract.wire import HttpAnswer
-from fairground.model import shape
+from fairground.model import ContractError, shape
 
 Row = tuple[Any, ...]
 BODIES = ("exact", "sql", "json", "object", "list", "html", "any_case")
@@ -26,8 +28,8 @@ class AskDatabase(Protocol):
     def __call__(self, statement: str, values: Mapping[str, object] | None = None, /) -> Sequence[Row]: ...
 
 
-def mistake(body: Mapping[str, object]) -> str | None:
-    """Return what is wrong with a case's `body` that is a table, or None."""
+def mistake(body: Mapping[str, object], names: Collection[str]) -> str | None:
+    """Return what is wrong with a case's `body` that is a table, or None. `names` are those of numbers."""
     kinds = [key for key in body if key != "any_case"]
     if len(kinds) != 1 or kinds[0] not in BODIES:
         return f"it needs one of the keys {', '.join(BODIES[:-1])}"
@@ -37,7 +39,7 @@ def mistake(body: Mapping[str, object]) -> str | None:
         return None if isinstance(value, str) else f"`{kind}` is no text"
     if kind == "html":
         return None if isinstance(value, Mapping) and "sql" in value else "`html` needs `sql`"
-    return None if _statement(kind, value) is not None else shape.mistake({kind: value})
+    return None if _statement(kind, value) is not None else shape.mistake({kind: value}, names=names)
 
 
 def statements(body: Mapping[str, object] | None) -> tuple[str, ...]:
@@ -56,10 +58,9 @@ def problem(answer: HttpAnswer, body: Mapping[str, Any], probe: AskDatabase | No
     statement = wanted if kind == "sql" else _statement(kind, wanted)
     known = None
     if statement is not None:
-        rows = () if probe is None else ask(probe, statement, sent)
-        if not rows or rows[0][0] is None:
+        known = None if probe is None else _known(kind, statement, probe, sent)
+        if known is None:
             return f"the database has no right answer: it says nothing to {rules.show_value(' '.join(statement.split()), 80)}"
-        known = rows[0][0]
     if kind in ("exact", "sql"):
         text = str(wanted if kind == "exact" else known).encode()
         return None if answer.body == text else f"expected the body {quote_bytes(text)}, got {quote_bytes(answer.body)}"
@@ -70,7 +71,7 @@ def problem(answer: HttpAnswer, body: Mapping[str, Any], probe: AskDatabase | No
     except ValueError as error:
         return f"the body is not JSON ({error}): {quote_bytes(answer.body)}"
     if body.get("any_case"):
-        value, known = rules.fold_keys(value), rules.fold_keys(known)
+        value, known, wanted = rules.fold_keys(value), rules.fold_keys(known), rules.fold_keys(wanted)
     return rules.equal(value, known, "the body") if statement is not None else rules.difference(value, {kind: wanted}, sent)
 
 
@@ -110,7 +111,7 @@ def kept_values(answer: HttpAnswer, keep: Mapping[str, str]) -> tuple[dict[str, 
                 one = one.get(part) if isinstance(one, Mapping) else None
         if isinstance(one, bool) or not isinstance(one, str | int | float):
             return found, path
-        found[name] = str(one)
+        found[name] = str(one).encode("utf-8", "replace").decode()  # half a character could not be sent
     return found, None
 
 
@@ -140,10 +141,8 @@ def perfect_body(body: Mapping[str, Any], probe: AskDatabase) -> bytes | None:
     if kind == "exact":
         return str(wanted).encode()
     statement = wanted if kind == "sql" else _statement(kind, wanted)
-    rows = () if statement is None else probe(statement)
-    if not rows or rows[0][0] is None:
-        return None
-    return (json.dumps(rows[0][0], default=str) if kind == "json" else str(rows[0][0])).encode()
+    known = None if statement is None else _known(kind, statement, probe, {})
+    return None if known is None else (json.dumps(known) if kind == "json" else str(known)).encode()
 
 
 def parse_json(body: bytes, twice: bool = False) -> Any:
@@ -164,6 +163,32 @@ def quote_bytes(data: bytes, limit: int = 120) -> str:
     """Bytes for a sentence: escaped, in quotes, shortened."""
     text = data[:limit].decode("utf-8", "backslashreplace").encode("unicode_escape").decode("ascii").replace("`", "'")
     return f"`{text}`" + (f" and {len(data) - limit} bytes more" if len(data) > limit else "")
+
+
+def _known(kind: str, statement: str, probe: AskDatabase, sent: Mapping[str, object]) -> Any:
+    """The right answer as the database has it: a value of JSON, or the text of any other. None where it says nothing."""
+    text = f"SELECT answer::text FROM (\n{statement.strip().rstrip(';')}\n) AS known(answer) LIMIT 1"
+    rows = ask(probe, statement if kind == "json" else text, sent)
+    if not rows or kind != "json":
+        return rows[0][0] if rows else None
+    try:
+        return _as_json(rows[0][0])
+    except ValueError as error:
+        said = f"`{' '.join(statement.split()).replace('`', chr(39))[:80]}` gives no JSON, but {error}"
+        raise ContractError(said, "let it select json, as in SELECT to_json(…)") from None
+
+
+def _as_json(value: Any) -> Any:
+    """A value of the driver's as JSON has it: `numeric` is a number. ValueError names what JSON has not."""
+    if isinstance(value, list | tuple):
+        return [_as_json(one) for one in value]
+    if isinstance(value, Mapping):
+        return {key: _as_json(one) for key, one in value.items()}
+    if isinstance(value, Decimal) and value.is_finite():
+        return int(value) if value == value.to_integral_value() else float(value)
+    if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    raise ValueError(f"a value of the kind `{type(value).__name__.lower()}`")
 
 
 def _statement(kind: str, wanted: object) -> str | None:

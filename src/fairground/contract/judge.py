@@ -40,9 +40,9 @@ def problem(answer: HttpAnswer, request: Request, expect: Expect, known: AnswerJ
         return found
     if request.method == "HEAD" or answer.status in NO_BODY:
         return None  # bytes after such an answer are the connection's surplus
-    if answer.status >= 400:
-        return None if own_error else _error(answer, known)
-    return _content(answer, expect, known)
+    if answer.status >= 400 and (found := None if own_error else _error(answer, known)) is not None:
+        return found
+    return _content(answer, expect, known) if answer.status < 400 or expect.means_error else None
 
 
 def _head(answer: HttpAnswer, request: Request, own_error: bool) -> str | None:
@@ -95,10 +95,10 @@ def _date_problem(name: str, value: str, waited_s: float) -> str | None:
 
 
 def _content(answer: HttpAnswer, expect: Expect, known: AnswerJudge) -> str | None:
-    """Content type and body of a good answer."""
+    """Content type and body, as the case says them. Where it names no type, a good answer has that of the contract."""
     if not expect.judges_body:
         return None
-    types = expect.content_types or known.contract.answers.content_type
+    types = expect.content_types or (() if answer.status >= 400 else known.contract.answers.content_type)
     if (found := _type_problem(answer, types, "`content-type")) is not None:
         return found
     if expect.matches is not None and not re.search(expect.matches, answer.body.decode("utf-8", "backslashreplace")):

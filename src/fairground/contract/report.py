@@ -45,7 +45,12 @@ class Report:
     @property
     def passed(self) -> bool:
         """True if nothing was wrong."""
-        return all(finding.severity is not Severity.REJECT for finding in self.findings)
+        return not self.wrong
+
+    @property
+    def wrong(self) -> frozenset[str]:
+        """The ids of the cases that went wrong."""
+        return frozenset(one.id.removeprefix("case:") for one in self.findings if one.severity is Severity.REJECT)
 
 
 def run(
@@ -129,6 +134,12 @@ def _with_rows(
 def _tried(case: Case, target: Target, probe: AskDatabase | None, stage: Stage | None, failed: bool) -> CaseOutcome:
     """Carry the case out and compare the database before and after. `failed`: the server that runs has failed a case."""
     before = {sql: _number(probe, sql) for sql in case.database}
+    for sql, number in before.items():
+        if number is None and failed:
+            return CaseOutcome(f"in the database `{sql}` gives no number any more")
+        if number is None:
+            said = f"`{sql}` gives no single number, for the case `{case.id}` of the contract `{case.contract}`"
+            raise ContractError(said, "select one number, such as count(*)")
     if case.before and probe is not None:
         probe(case.before)
     try:
@@ -147,16 +158,26 @@ def _tried(case: Case, target: Target, probe: AskDatabase | None, stage: Stage |
         if case.after and probe is not None:
             probe(case.after)
     for sql, moves in case.database.items():
-        moved = _number(probe, sql) - before[sql]
+        was, now = before[sql], _number(probe, sql, was_right=True)
+        moved = None if was is None or now is None else now - was
         if moved != moves and seen.wrong is None:
-            return replace(seen, wrong=f"in the database `{sql}` should have moved by {moves}, and moved by {moved}")
+            how = "gives no number any more" if moved is None else f"should have moved by {moves}, and moved by {moved}"
+            return replace(seen, wrong=f"in the database `{sql}` {how}")
     return seen
 
 
-def _number(probe: AskDatabase | None, sql: str) -> int:
+def _number(probe: AskDatabase | None, sql: str, was_right: bool = False) -> int | None:
+    """The number that a statement gives; None where it gives none, or is refused now although it `was_right` before."""
     assert probe is not None
-    ((value,),) = probe(sql)
-    return int(value)
+    try:
+        ((value,),) = probe(sql)
+        return int(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    except ContractError:
+        if not was_right:
+            raise
+        return None
 
 
 def _finding(case: Case, seen: CaseOutcome, took_s: float) -> Finding:

@@ -31,9 +31,8 @@ def difference(value: Any, rule: object, sent: Mapping[str, object], where: str 
             right = difference(value, key, sent, where) is None and least <= value <= most
             said = f"{'an integer' if key == 'integer' else 'a number'} from {least} to {most}"
         case "text":
-            least, most = _bounds(wanted["length"], sent)
-            right = isinstance(value, str) and least <= len(value) <= most
-            said = f"a text of {_span(least, most)} characters"
+            right, span = _fits(len(value) if isinstance(value, str) else None, wanted["length"], sent)
+            said = f"a text of {span} characters"
         case "nullable" if value is None:
             return None
         case "optional" | "nullable":
@@ -46,7 +45,7 @@ def difference(value: Any, rule: object, sent: Mapping[str, object], where: str 
 
 
 def equal(got: object, expected: object, where: str) -> str | None:
-    """The first place where two JSON values differ, types included."""
+    """The first place where two JSON values differ, types included. Numbers count by their value: 10 is 10.0."""
     if isinstance(expected, list | tuple) and isinstance(got, list):
         if len(got) != len(expected):
             return f"{where} has {len(got)} elements, expected {len(expected)}"
@@ -56,7 +55,7 @@ def equal(got: object, expected: object, where: str) -> str | None:
         if set(got) != set(expected):
             return f"{where} has the keys {', '.join(map(str, got))}; expected {', '.join(expected)}"
         return next((found for key in expected if (found := equal(got[key], expected[key], f"`{key}` in {where}"))), None)
-    if type(got) is not type(expected) or got != expected:
+    if isinstance(got, bool) is not isinstance(expected, bool) or got != expected:
         return f"{where} is {show_value(got)}, expected {show_value(expected)}"
     return None
 
@@ -70,7 +69,7 @@ def fold_keys(value: Any) -> Any:
 
 def show_value(value: object, limit: int = 120) -> str:
     """A JSON value for a sentence, escaped and shortened."""
-    text = json.dumps(value).replace("`", "'")
+    text = json.dumps(value, default=str).replace("`", "'")
     return f"`{text[:limit]}`" + (f" and {len(text) - limit} characters more" if len(text) > limit else "")
 
 
@@ -85,9 +84,9 @@ def _list(value: Any, wanted: Mapping[str, Any], sent: Mapping[str, object], whe
     if not isinstance(value, list):
         return f"{where} is {show_value(value)}, expected a list"
     if "length" in wanted:
-        least, most = _bounds(wanted["length"], sent)
-        if not least <= len(value) <= most:
-            return f"{where} has {len(value)} elements, expected {_span(least, most)}"
+        right, span = _fits(len(value), wanted["length"], sent)
+        if not right:
+            return f"{where} has {len(value)} elements, expected {span}"
     each = wanted.get("each", "any")
     return next(
         (found for number, one in enumerate(value) if (found := difference(one, each, sent, f"element {number} of {where}"))),
@@ -107,15 +106,10 @@ def _fields(value: Any, wanted: Mapping[str, Any], sent: Mapping[str, object], w
     return next((found for name, rule in given if (found := difference(value[name], rule, sent, f"`{name}` in {where}"))), None)
 
 
-def _bounds(wanted: object, sent: Mapping[str, object]) -> tuple[float, float]:
-    """Least and most of a length: a number, a range, or what was sent in a slot."""
+def _fits(length: int | None, wanted: object, sent: Mapping[str, object]) -> tuple[bool, str]:
+    """Hold a length against a number, a range, or what was sent in a slot, and say that."""
     if isinstance(wanted, Mapping):
-        number = int(str(sent[str(wanted["slot"])]))
-        return number, number
-    if isinstance(wanted, list | tuple):
-        return wanted[0], wanted[1]
-    return int(str(wanted)), int(str(wanted))
-
-
-def _span(least: float, most: float) -> str:
-    return f"{least}" if least == most else f"{least} to {most}"
+        told = str(sent.get(str(wanted["slot"])))
+        return told.isdecimal() and length == int(told), f"`{told}` of `{wanted['slot']}`"
+    least, most = wanted if isinstance(wanted, list | tuple) else (wanted, wanted)
+    return length is not None and least <= length <= most, f"{least}" if least == most else f"{least} to {most}"

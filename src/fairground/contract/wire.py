@@ -49,8 +49,8 @@ class HttpAnswer:
     """How long after its request it was there: it may say what was so when it was asked for."""
 
     def header(self, name: str) -> str | None:
-        """The value of a header (several are joined by a comma), or None."""
-        values = [value for key, value in self.headers if key == name]
+        """The value of a header, whatever the case of its name (several are joined by a comma), or None."""
+        values = [value for key, value in self.headers if key == name.lower()]
         return ", ".join(values) if values else None
 
     def says(self, option: str) -> bool:

@@ -127,8 +127,7 @@ class Shapes:
                 return {"number": [least, most]}
             return {"integer": [int(least), int(most)]} if max(abs(least), abs(most)) <= LARGEST else "integer"
         if kind == "string" and _is_count(table.get("maxLength")):
-            fewest = table.get("minLength")
-            return {"text": {"length": [fewest if _is_count(fewest) else 0, table["maxLength"]]}}
+            return {"text": {"length": _span(table.get("minLength"), table["maxLength"])}}
         return KINDS.get(str(kind), "any")
 
     def _object(self, table: Mapping[str, Any], depth: int, seen: tuple[str, ...]) -> Rule:
@@ -145,7 +144,7 @@ class Shapes:
 
     def _list(self, table: Mapping[str, Any], depth: int, seen: tuple[str, ...]) -> Rule:
         most, fewest = table.get("maxItems"), table.get("minItems")
-        length = {"length": [fewest if _is_count(fewest) else 0, most]} if _is_count(most) else {}
+        length = {"length": _span(fewest, most)} if _is_count(most) else {}
         each = self._rule(table.get("items"), depth, seen)
         return {"list": {**length, **({} if each == "any" else {"each": each})}}
 
@@ -192,6 +191,10 @@ def _table(schema: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 def _list(schema: Mapping[str, Any], key: str) -> list[Any]:
     found = schema.get(key)
     return found if isinstance(found, list) else []
+
+
+def _span(fewest: Any, most: Any) -> list[int]:
+    return [fewest if _is_count(fewest) and fewest <= most else 0, most]
 
 
 def _is_number(value: object) -> bool:

@@ -14,7 +14,7 @@ from typing import ClassVar
 from fairground.inputs import files
 from fairground.inputs.data_tables import check_tables, require_names
 from fairground.inputs.variants import ENVIRONMENT_NAME, NAME, require_command
-from fairground.model import LabError
+from fairground.model import LabError, shape
 from fairground.model.contract import (
     DATABASE,
     SECRET,
@@ -25,6 +25,7 @@ from fairground.model.contract import (
     ErrorRules,
     Migrations,
     Ready,
+    fold_names,
     header_mistake,
     names_in,
 )
@@ -110,6 +111,12 @@ def read_contract(folder: Path) -> Contract:
         if (wrong := header_mistake(rule)) is not None:
             key = ("answers", "headers", header)
             raise source.error(key, f"`{location_text(key)}` {wrong} in", "write `text` for any value")
+    if file.errors.body is not None:
+        wrong = shape.mistake(file.errors.body, "the body", ())
+        if wrong is None and (slot := next(shape.slots_of(file.errors.body), None)) is not None:
+            wrong = f"it names the slot `{slot}`, and errors to all requests are held against it"
+        if wrong is not None:
+            raise source.error(("errors", "body"), f"`errors.body` is unclear ({wrong}) in", "docs/contracts.md has the grammar")
     if file.backlog is not None and file.backlog < 1:
         raise source.error(("backlog",), f"`backlog` is {file.backlog} in", "write the connections that may wait, such as 4096")
     twice = next((name for name in known if name in TOLD), None)
@@ -118,7 +125,7 @@ def read_contract(folder: Path) -> Contract:
     sql = {part: files.read(folder / f"{part}.sql", 3).text for part in ("schema", "seed", "rights") if _has(folder, part)}
     return Contract(
         folder.name, file.title, file.default, folder, file.ready, file.environment, file.source, numbers, scaled, file.paths,
-        AnswerRules(_several(file.answers.content_type), file.answers.headers),
+        AnswerRules(_several(file.answers.content_type), fold_names(file.answers.headers)),
         ErrorRules(_several(file.errors.content_type), file.errors.body, file.errors.headers),
         check_tables(source, file.data, known), sql,
         None if file.schema is None else _migrations(source, file.schema, folder, {**numbers, **scaled}), file.backlog,

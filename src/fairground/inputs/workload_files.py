@@ -17,7 +17,7 @@ from fairground.inputs.data_tables import require_names
 from fairground.inputs.requests import RequestPlaces
 from fairground.inputs.variants import NAME
 from fairground.model import Audit, Edge, Expectation, LabError, LedgerEntry, LoadRequest, Needs, Workload
-from fairground.model.contract import Contract, DataTable
+from fairground.model.contract import Contract, DataTable, fold_names
 from fairground.model.slot import sources_of
 from fairground.model.source import STRICT, Location, Source, location_text, names_hint, nearest, table_of
 
@@ -200,7 +200,7 @@ def _complete(expect: Expectation, contract: Contract) -> Expectation:
     types = contract.answers.content_type
     if expect.status < 400:
         rules = {name: "text" if rule == "now" else rule for name, rule in contract.answers.headers.items()}
-        expect = replace(expect, headers={**rules, **expect.headers})
+        expect = replace(expect, headers={**rules, **fold_names(expect.headers)})
     if expect.content_type is None and types and expect.status not in WITHOUT_BODY:
         expect = replace(expect, content_type=types if len(types) > 1 else types[0])
     body = expect.body

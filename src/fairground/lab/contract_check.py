@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fairground.contract import case_file
-from fairground.contract.case import Disturbance
+from fairground.contract.case import Disturbance, comparison_mistake
 from fairground.host import Keeper
 from fairground.inputs import contracts, files, workload_files
 from fairground.inputs.undecided import Undecided, find_marks
@@ -90,17 +90,17 @@ class ContractFiles:
 
     def _hold_together(self, ids: list[str]) -> None:
         """Find names of one file that no other file has."""
-        known = [one.case.id for one in self.cases]
+        cases = [one.case for one in self.cases]
+        known = [case.id for case in cases]
         for twice in {id for id in known if known.count(id) > 1}:
             last = [one for one in self.cases if one.case.id == twice][-1]
             self.wrong.append(last.source.error((*last.location, "id"), f"case id `{twice}` occurs twice, the second time in"))
         for source, workload in self.workloads:
             for number, request in enumerate(workload.requests):
-                case = (request.expect.body or {}).get("verified")
-                if case is not None and case not in known:
+                id = (request.expect.body or {}).get("verified")
+                if id is not None and (wrong := comparison_mistake(str(id), cases, workload.id)) is not None:
                     around = ("request", number) if workload.is_mix else ()
-                    place = (*around, "expect", "body", "verified")
-                    self.wrong.append(source.error(place, f"there is no case `{case}` for", nearest(str(case), known, "cases")))
+                    self.wrong.append(source.error((*around, "expect", "body", "verified"), *wrong))
             if workload.twin is not None and workload.twin not in ids:
                 self.wrong.append(source.error(("twin",), f"there is no workload `{workload.twin}` for `twin` of"))
 

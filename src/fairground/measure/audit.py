@@ -13,12 +13,15 @@ import psycopg
 
 from fairground.judge import answers, crash, statements, thresholds
 from fairground.judge.thresholds import Rules
-from fairground.model import AuditLine, DatabaseUse, DatabaseWork, LedgerRow, Outcomes, Result, Workload
+from fairground.model import AuditLine, ContractError, DatabaseUse, DatabaseWork, LedgerRow, Outcomes, Result, Workload
 from fairground.model.workload import GOOD
 from fairground.postgres import Database
 
 Found = TypeVar("Found")
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
+
+NO_NUMBER = (TypeError, ValueError, OverflowError, IndexError)
+"""The errors of reading a whole number where there is none: nothing, NULL, NaN, a text."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +34,14 @@ class Before:
 
 
 def before(database: Database, workload: Workload) -> Before:
-    """Ask every statement of the workload's audit before the first request of the load is sent."""
+    """Ask every statement of the workload's audit before the first request of the load is sent.
+
+    ContractError where one of them does not give what it should.
+    """
+    asked = workload.audit
     with database.keep_asking():
-        values = {invariant.id: _value(database, invariant.sql) for invariant in workload.audit.invariants}
-        ledgers = {ledger.name: _accounts(database, ledger.sql) for ledger in workload.audit.ledgers}
+        values = {one.id: _said(_value, database, one.sql, f"invariant `{one.id}`") for one in asked.invariants}
+        ledgers = {one.name: _said(_accounts, database, one.sql, f"ledger `{one.name}`") for one in asked.ledgers}
     return Before(values, ledgers, database.work())
 
 
@@ -165,8 +172,17 @@ def _if_there(read: Callable[[Database, str], Found], database: Database, statem
     """Return what a statement finds; None where a server dropped what it reads, or emptied it so that a sum is NULL."""
     try:
         return read(database, statement)
-    except (psycopg.Error, TypeError, IndexError):
+    except (psycopg.Error, *NO_NUMBER):
         return None
+
+
+def _said(read: Callable[[Database, str], Found], database: Database, statement: str, whose: str) -> Found:
+    """Return what a statement finds where nothing was asked of a server yet: then it is the contract's own mistake."""
+    try:
+        return read(database, statement)
+    except NO_NUMBER:
+        said = f"the {whose} gives no whole number before the load: `{' '.join(statement.split())[:120]}`"
+        raise ContractError(said, "./fairground check --contract NAME tries its statements") from None
 
 
 def _value(database: Database, statement: str) -> int:

@@ -201,12 +201,10 @@ class StartedStack(Loaded):
             self.find("proxy", Severity.VOID, error.message)
             return
         self.host, self.port = self.path.host, self.path.port
-        bodies = self._verify()
-        if bodies is None:
-            self.failed = True
-        else:
-            self.bodies, self.workload = bodies, self.workload.comparable_with(bodies)
+        if self._verify():
             self._measure_way_to_server()
+        else:
+            self.failed = True
 
     def _measure_way_to_server(self) -> None:
         """Measure the wire before the server, which gives right answers."""
@@ -216,10 +214,9 @@ class StartedStack(Loaded):
             except LabError as error:
                 self.find("wire", Severity.VOID, error.message)
 
-    def _verify(self) -> Mapping[str, str] | None:
-        """Try the workload's contract cases at low rate.
+    def _verify(self) -> bool:
+        """Try the workload's contract cases at low rate, and note the bodies that were found right. False: it failed one.
 
-        Return the bodies that were found right, or None when the server failed one.
         Cases that fail because a pooler loses prepared statements do not fail the arm: the share of such failures is its result.
         """
         with self.phase("verify"), self.database.keep_asking():
@@ -235,7 +232,10 @@ class StartedStack(Loaded):
             excused = None if report.passed or not self.lost_statements() else prepared.excuse_prepared(report.findings)
             shown = report.findings if excused is None else excused
             self.findings.extend(finding for finding in shown if finding.severity is not Severity.NOTE)
-            return report.bodies if report.passed or excused is not None else None
+            self.bodies = report.bodies
+            if excused is not None:
+                self.workload = self.workload.without_comparisons(report.wrong)
+            return report.passed or excused is not None
 
     def ready(self) -> None:
         """Note what the audit's statements say, and plant the slowdown, if one is to be planted."""

@@ -73,6 +73,11 @@ def header_mistake(rule: object) -> str | None:
     return f"is none of {', '.join(HEADER_RULES)}, nor a table with `equals` or `one_of`,"
 
 
+def fold_names(headers: Mapping[str, Any]) -> dict[str, Any]:
+    """Put the names of headers in lower case: HTTP knows no other, and one table of them stands in for another by name."""
+    return {name.lower(): rule for name, rule in headers.items()}
+
+
 @dataclass(frozen=True)
 class Ready:
     """The request by which the lab learns that a server is ready: `GET` of a path, and the status of its answer."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+
+from fairground.model.contract import NAMED
 
 KINDS: Mapping[str, type | tuple[type, ...]] = {
     "text": str, "integer": int, "number": (int, float), "boolean": bool, "null": type(None), "any": object,
@@ -15,8 +17,11 @@ TABLES = (
 """The keys of a rule that is a table."""
 
 
-def mistake(rule: object, where: str = "the rule") -> str | None:
-    """Return what is wrong with a rule itself, or None: so that a contract's author learns of it before a server is asked."""
+def mistake(rule: object, where: str = "the rule", names: Collection[str] | None = None) -> str | None:
+    """Return what is wrong with a rule itself, or None: so that a contract's author learns of it before a server is asked.
+
+    `names` are those that stand for numbers, as `$name`; None: any.
+    """
     if isinstance(rule, str):
         return None if rule in KINDS else f"{where} is `{rule}`, and the kinds are {', '.join(KINDS)}"
     if not isinstance(rule, Mapping) or len(rule) != 1 or (key := next(iter(rule))) not in TABLES:
@@ -26,31 +31,54 @@ def mistake(rule: object, where: str = "the rule") -> str | None:
         case "object" | "json":
             if not isinstance(value, Mapping):
                 return f"`{key}` of {where} is no table of fields"
-            return next((found for name, one in value.items() if (found := mistake(one, f"`{name}` in {where}"))), None)
+            return next((found for name, one in value.items() if (found := mistake(one, f"`{name}` in {where}", names))), None)
         case "list":
             if not isinstance(value, Mapping) or set(value) - {"length", "each"}:
                 return f"`list` of {where} has other keys than `length` and `each`"
-            if "length" in value and not _is_length(value["length"]):
+            if "length" in value and not _is_length(value["length"], names):
                 return f"`length` of {where} is no number, no range `[least, most]` and no `{{ slot = … }}`"
-            return mistake(value["each"], f"`each` of {where}") if "each" in value else None
+            return mistake(value["each"], f"`each` of {where}", names) if "each" in value else None
         case "text":
-            right = isinstance(value, Mapping) and set(value) == {"length"} and _is_length(value["length"])
+            right = isinstance(value, Mapping) and set(value) == {"length"} and _is_length(value["length"], names)
             return None if right else f"`text` of {where} has no `length` that is a number or a range"
         case "one_of":
             return None if isinstance(value, list | tuple) and value else f"`one_of` of {where} is no list of values"
         case "unix_now_within_s":
             return None if isinstance(value, int | float) else f"`unix_now_within_s` of {where} is no number of seconds"
         case "optional" | "nullable":
-            return mistake(value, where)
+            return mistake(value, where, names)
         case "integer" | "number":
-            right = isinstance(value, list | tuple) and len(value) == 2
+            right = _is_range(value, names, int if key == "integer" else (int, float))
             return None if right else f"`{key}` of {where} is not a range `[least, most]`"
     return None
 
 
-def _is_length(wanted: object) -> bool:
+def slots_of(rule: object) -> Iterator[str]:
+    """Every slot that a rule names, as a value or as a length."""
+    for key, value in rule.items() if isinstance(rule, Mapping) else ():
+        if key == "slot":
+            yield str(value)
+        elif key in ("optional", "nullable"):
+            yield from slots_of(value)
+        elif key in ("object", "json", "list", "text"):
+            for one in value.values():
+                yield from slots_of(one)
+
+
+def _is_length(wanted: object, names: Collection[str] | None) -> bool:
     """True for a number, a range, the name of a number, or a slot."""
     if isinstance(wanted, Mapping):
         return set(wanted) == {"slot"}
-    parts = wanted if isinstance(wanted, list | tuple) and len(wanted) == 2 else [wanted]
-    return all(isinstance(one, int) or (isinstance(one, str) and one.startswith("$")) for one in parts)
+    return _is_range(wanted if isinstance(wanted, list | tuple) else [wanted, wanted], names, int)
+
+
+def _is_range(wanted: object, names: Collection[str] | None, kind: type | tuple[type, ...]) -> bool:
+    """True for a least and a most in order, each a number of this kind or the name of one."""
+    if not isinstance(wanted, list | tuple) or len(wanted) != 2:
+        return False
+    named = [NAMED.fullmatch(one) for one in wanted if isinstance(one, str)]
+    numbers = [one for one in wanted if not isinstance(one, str)]
+    are_named = all(one is not None and (names is None or (one[1] or one[2]) in names) for one in named)
+    return (
+        are_named and all(isinstance(one, kind) and not isinstance(one, bool) for one in numbers) and numbers == sorted(numbers)
+    )
