@@ -22,7 +22,9 @@ from fairground.postgres import binary
 COUNTED = """SELECT 1 FROM pg_proc JOIN pg_language ON pg_language.oid = prolang
 WHERE proname = %(name)s AND pronamespace = 'public'::regnamespace AND lanname NOT IN ('sql', 'c', 'internal')"""
 """Finds a function whose calls the lab's database counts: those of SQL are part of the statement that calls them."""
-THERE = "SELECT 1 FROM pg_stat_user_tables WHERE relname = %(name)s"
+THERE = """SELECT 1 FROM pg_stat_user_tables JOIN pg_class ON pg_class.oid = relid
+WHERE pg_class.relname = %(name)s AND NOT relispartition"""
+"""Finds a table of any schema: the work on a partition is that of the whole table."""
 PGBENCH_S = 60.0
 
 
