@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from cli.command import Done, Run
+from cli.command import Done, Run, stored
+from report.fixture import one_block, two_blocks
 
 
 def refused(done: Done, message: str | None, hint: str | None) -> None:
@@ -62,12 +65,53 @@ TWO = (*COMPARE, "alder-one:plain", "alder-one:fancy")
             "there is no comparison in `none`",
             "`./fairground list runs` shows what there is",
         ),
-        ((*TWO, "--resume", "latest"), "`A` cannot be combined with `--resume`", "leave it out"),
+        ((*TWO, "--resume", "latest"), "`A` goes with a new comparison, and `--resume` goes on with one", "leave it out"),
     ],
 )
 def test_wrong_input_of_compare(lab: Run, words: tuple[str, ...], message: str | None, hint: str | None) -> None:
     """Wrong input of `compare` ends before anything is built or started."""
     refused(lab(*words), message, hint)
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "noun"),
+    [
+        (("compare", "--budget", "10m"), "--budget", "comparison"),
+        (("compare", "--budget", "3m"), "--budget", "comparison"),
+        (("compare", "-w", "users"), "--workload", "comparison"),
+        (("capacity", "--slo", "p99<20ms"), "--slo", "capacity"),
+        (("why", "--budget", "3m"), "--budget", "experiment"),
+        (("why", "latest", "birch-two"), "RUN", "experiment"),
+        (("cross-check", "--rounds", "9"), "--rounds", "cross-check"),
+        (("check", "birch-two"), "STACK", "check"),
+        (("try", "--window", "5"), "--window", "try"),
+    ],
+)
+def test_what_goes_on_takes_no_other_wish(lab: Run, words: tuple[str, ...], name: str, noun: str) -> None:
+    """What a record says itself is refused beside `--resume`, a default that is typed, too."""
+    said = f"`{name}` goes with a new {noun}, and `--resume` goes on with one"
+    refused(lab(*words, "--resume", "latest", "--results", "none"), said, "leave it out")
+
+
+@pytest.mark.parametrize("verb", ["compare", "capacity", "why", "cross-check", "check", "try"])
+def test_what_is_no_part_of_a_record_goes_beside_resume(lab: Run, verb: str) -> None:
+    """Where records are, and how the end is told, each verb takes: the record itself is what lacks here."""
+    done = lab(verb, "--resume", "latest", "--results", "none", "--json", *(("--fail-on", "any:5%") if verb == "compare" else ()))
+    assert done.returncode == 2 and "in `none`" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [(("-w", "users"), "--workload"), (("--sql-before", "x.sql"), "--sql-before"), (("--revisions", "a,b"), "--revisions")],
+)
+def test_two_records_are_compared_as_they_are(lab: Run, tmp_path: Path, words: tuple[str, ...], name: str) -> None:
+    """An option that says what is measured would be passed over beside two runs; where they are kept is no such option."""
+    runs = (stored(one_block(), tmp_path / "kept").name, stored(two_blocks(), tmp_path / "kept").name)
+    compared = (*COMPARE, *runs, "--results", "kept")
+    assert lab(*compared, "--quiet").returncode == 0
+    refused(
+        lab(*compared, *words), f"`{name}` goes with what is measured, and two records are compared as they are", "leave it out"
+    )
 
 
 CAPACITY = ("capacity", "--servers", "servers")

@@ -33,6 +33,20 @@ def test_instructions_have_their_lines() -> None:
     assert found[-1].flags == {"from": "maker"} and found[-1].words() == ["/made/it", "/it"]
 
 
+def test_a_shift_begins_no_here_document() -> None:
+    """What follows it is instructions."""
+    text = "RUN tool --most=$((1<<20)) $(( 1 << n ))\nCMD x\nRUN tool <<-'END' >file\nCMD y\nEND\n"
+    assert [one.word for one in dockerfile.instructions(text)] == ["RUN", "CMD", "RUN"]
+
+
+def test_an_argument_from_before_the_first_stage_has_its_value() -> None:
+    """Where a stage declares it without one; another value of the stage's own stays, and so does what nobody gave."""
+    text = "ARG V=1\nARG W='a b'\nFROM x\nARG V W\nARG V=2\nARG Z\n"
+    (stage,) = dockerfile.stages(dockerfile.instructions(text))
+    found = [dockerfile.assignments(one.text, {}) for one in stage.instructions]
+    assert found == [{"V": "1", "W": "a b"}, {"V": "2"}, {}]
+
+
 def test_stages_are_those_that_the_last_one_needs() -> None:
     """A stage that nobody copies from is left out; a name has no case, and an argument is filled in."""
     assert [(one.name, one.base) for one in dockerfile.stages(dockerfile.instructions(TEXT))] == [

@@ -32,6 +32,12 @@ def test_names_of_slots(tmp_path: Path) -> None:
     assert sources_of(remove) == {"create", "sessions"}
 
 
+def test_any_name_of_a_table_is_one(tmp_path: Path) -> None:
+    """PostgreSQL takes every name within quotes."""
+    day = day_at(tmp_path, DAY.replace("entries = { inserted = 1 }", '"User entry" = { inserted = 1 }'))
+    assert list(day.request("create").need.tables) == ["User entry"]
+
+
 def test_names_are_filled_in_everywhere(tmp_path: Path) -> None:
     """Paths of a server and numbers of the data reach each request and each table."""
     day = day_at(tmp_path).fill({"entries": "/api/list", "people": 3})
@@ -49,7 +55,7 @@ MISTAKES = [
     ("{create.id:once}", "{create.key:once}", "the request `create` keeps no `key` for `request[2].path` of"),
     ("{create.id:once}", "{made.id}", "nothing is called `made` for a slot of `request[2].path` of"),
     ('body = \'{{"title":"{choice:milk|bread}"}\'', 'body = \'{{"title":"{title=create.id}"}\'', "`create` names what `create` keeps, in"),
-    ("entries = { inserted = 1 }", "Entries = { inserted = 1 }", "`Entries` is not a valid name for `request[1].needs.tables` of"),
+    ("entries = { inserted = 1 }", "\"\" = { inserted = 1 }", "`` is not a valid name for `request[1].needs.tables` of"),
     ("commits_per_answer = 2", "commits_per_answer = 2, statements_per_answer = 0", "`request[2].needs.statements_per_answer` is not"),
     ('headers = { authorization = "Bearer nobody" }', 'headers = { cookie = "x" }', "the request has no header `cookie` for"),
     ("good.create -", "good.made -", "there is no request for `good.made` in `audit.invariants[0].equals` of"),

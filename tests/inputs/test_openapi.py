@@ -247,6 +247,31 @@ paths:
     )  # fmt: skip
 
 
+def test_countries_are_texts_in_yaml(tmp_path: Path) -> None:
+    """`NO` and `on` are no truth values, `true` is one."""
+    file = tmp_path / "api.yaml"
+    schema = "{type: object, required: [c, t], properties: {c: {enum: [NO, SE, on]}, t: {enum: [true]}}}"
+    answers = f"{{200: {{content: {{application/json: {{schema: {schema}}}}}}}}}"
+    file.write_text(f"openapi: 3.0.0\npaths: {{/things: {{get: {{responses: {answers}}}}}}}\n")
+    (found,) = openapi.read_document(file).questions
+    assert found.body == {"json": {"c": {"one_of": ["NO", "SE", "on"]}, "t": {"equals": True}}}
+
+
+@pytest.mark.parametrize(
+    ("url", "base"),
+    [
+        ("https://[your-domain]/api/", "/api"),
+        ("https://example.com:8080/v1?x=1", "/v1"),
+        ("//example.com", ""),
+        ("v2", "/v2"),
+        ("https://{host}/v1", ""),
+    ],
+)
+def test_the_path_before_all_others(tmp_path: Path, url: str, base: str) -> None:
+    """It is read behind any host, also behind one that is to be filled in."""
+    assert document(tmp_path, answer({}), servers=[{"url": url}]).base == base
+
+
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [

@@ -129,7 +129,7 @@ def test_good_answers_by_name_are_in_invariants(day: Workload) -> None:
 
 def test_probes_count_for_their_request(day: Workload) -> None:
     """The lab's own entries are acknowledged writes of `create`, in its counts and in its person's ledger."""
-    probe = Probe({"sessions.person": 7, "title": "milk"}, True)
+    probe = Probe({"sessions.person": "7", "title": "milk"}, True)
     found = with_probes(result(), [probe], day.request("create"))
     assert found.requests["create"].done == 201 and found.requests["page"].done == 600
     assert found.ledgers is not None and found.ledgers["lists"]["7"].acknowledged_sum == 1

@@ -18,7 +18,7 @@ WORKLOAD = next(one for one in workload_files.load_workloads(SEEDS) if one.id ==
 RESULT = trial("a:plain", 1, 1400.0).result
 assert RESULT is not None
 LIFE = RESULT.life or RESULT.window
-SLOTS = {"aid": 7, "tid": 3, "bid": 1, "delta": -5}
+SLOTS = {"aid": "7", "tid": "3", "bid": "1", "delta": "-5"}
 ON_TIME, LATE, LOST = Probe(SLOTS, True), Probe(SLOTS, True, 51.4), Probe(SLOTS, True, None)
 REFUSED, UNKNOWN = Probe(SLOTS, False, None), Probe(SLOTS, None, None)
 

@@ -12,7 +12,7 @@ import pytest
 
 from builders.paths import ROOT
 from fairground.contract import load
-from fairground.inputs import contracts, workload_files
+from fairground.inputs import contract_texts, contracts, workload_files
 from fairground.inputs.contract_texts import ProjectWords
 from fairground.inputs.undecided import find_marks
 from fairground.lab import beginning
@@ -105,6 +105,21 @@ def test_what_is_said_is_written(places: Places, tmp_path: Path) -> None:
     manifest = tomllib.loads((tmp_path / "app" / "servers" / "mine" / "server.toml").read_text())
     assert (manifest["build"], manifest["serve"]) == ([["make", "it"]], ["./serve", "--port", "1"])
     assert set(contract.environment.values()) == {"$host", "$port", "$database_url"}
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("npm ci && npm run build", ["sh", "-c", "npm ci && npm run build"]),
+        ("make > 'the log'", ["sh", "-c", "make > 'the log'"]),
+        ("./serve --url 'http://a/?x=1&y=2'", ["./serve", "--url", "http://a/?x=1&y=2"]),
+        ("PORT=3000 MODE='a b' node .", ["env", "PORT=3000", "MODE=a b", "node", "."]),
+        ("node . --port=3000", ["node", ".", "--port=3000"]),
+    ],
+)
+def test_a_command_that_needs_a_shell_gets_one(command: str, words: list[str]) -> None:
+    """Operators outside of quotes are a shell's, and a variable before a program is `env`'s, which becomes the program."""
+    assert contract_texts.words_of(command) == words
 
 
 def test_somebodys_files_stay(places: Places, tmp_path: Path) -> None:

@@ -59,6 +59,24 @@ def test_bodies_are_compared_with_a_case_that_is_tried(
     assert found == [] if words is None else len(found) == 1 and words in found[0] and "trees.toml`, line 13" in found[0], found
 
 
+def test_an_optional_workload_that_is_none_is_a_mistake(tmp_path: Path) -> None:
+    """No run could leave it out."""
+    (found,) = mistakes(tmp_path, ("contract.toml", 'default = "trees"', 'default = "trees"\noptional = ["pik"]'))
+    assert found.startswith("there is no workload `pik` for `optional` of")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "place"),
+    [("[paths]\nrows = '/rows'", "paths.rows"), ("[numbers.scaled]\nrows = 2\n[paths]", "numbers.scaled.rows")],
+)
+def test_a_name_of_two_values_is_a_mistake(tmp_path: Path, wrong: str, place: str) -> None:
+    """Nobody would know which of them stands for `$rows`."""
+    (tmp_path / "orchard").mkdir()
+    make_orchard(tmp_path, (("contract.toml", "[paths]", wrong),))
+    with pytest.raises(LabError, match=f"`rows` is said twice, as `{place}` and as a number, in"):
+        contracts.read_contract(tmp_path / "orchard")
+
+
 def test_a_misspelt_rule_of_a_header_is_a_mistake(tmp_path: Path) -> None:
     """It would hold nothing, and nobody would know."""
     (tmp_path / "orchard").mkdir()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -72,6 +73,21 @@ def test_a_plain_test_becomes_a_server(places: Places, tmp_path: Path) -> None:
     assert server.serve == ("sh", "-c", "cd _image/app && exec node main.js")
     assert {path.name: path.read_bytes() for path in home.iterdir()} == before
     assert (server.folder / "files" / "main.js").is_file() and list(server.variants) == ["raw"]
+
+
+def test_two_stages_of_one_base_are_two_trees(places: Places, tmp_path: Path) -> None:
+    """What one of them sets is not the other's, and what both begin with is copied once for each."""
+    stages = (
+        "FROM node:22 AS base\nENV MODE=all\nWORKDIR /app\nCOPY main.js .\n"
+        'FROM base AS build\nENV ONLY=build\nWORKDIR /app/deep\nRUN npm ci\nCMD ["node", "wrong.js"]\n'
+        'FROM base\nCOPY --from=build /app/deep /app/made\nCMD ["node", "main.js"]\n'
+    )
+    found, server = one_of(places, framework(tmp_path, stages))
+    assert server is not None and found.remarks == () and server.told == LIBPQ | {"MODE": "all"}
+    assert server.serve == ("sh", "-c", "cd _image/2/app && exec node main.js")
+    commands = texts(server.build)
+    assert commands.count("cp -R _image/0/. ") == 2 and "cp -R _image/1/app/deep/. _image/2/app/made" in commands
+    assert not re.search(r"cp -R (\S+)/\. \1(\s|$)", commands)
 
 
 def test_what_a_test_does_not_have_is_skipped(places: Places, tmp_path: Path) -> None:

@@ -70,6 +70,19 @@ def test_what_ships_is_right(places: Places, name: str, least: int) -> None:
 
 
 @pytest.mark.live
+@pytest.mark.parametrize(("column", "wrong"), [("number", 0), ("age", 0), ("numbre", 1)])
+def test_a_column_that_no_table_has_is_told(places: Places, tmp_path: Path, column: str, wrong: int) -> None:
+    """Columns of a statement and those that are kept of an answer are there; the table that asks may stand before the one it asks for."""
+    tables = (
+        '[data.ages]\nfor_each = "people"\nrequest = { method = "GET", path = "/" }\nkeep = { age = "age" }\n'
+        '[data.people]\nsql = "SELECT id AS number FROM tree"\n[numbers]'
+    )
+    asked = ("workloads/pick.toml", "/pick?tree={int:1..$rows}", f"/pick?tree={{tree=ages.{column}}}")
+    found = [one.message for one in told(places, tmp_path, ("contract.toml", "[numbers]", tables), asked).wrong]
+    assert len(found) == wrong and all("the table `ages` has no column `numbre` for `request.path` of" in one for one in found)
+
+
+@pytest.mark.live
 def test_each_mistake_is_told(places: Places, tmp_path: Path) -> None:
     """A contract without a mistake passes; of many mistakes each is told, with its file and its line, and no other."""
     assert told(places, tmp_path).wrong == ()

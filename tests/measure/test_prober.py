@@ -14,13 +14,16 @@ from typing import Any, cast
 import psycopg
 import pytest
 
+from builders import waiting
+from builders.cluster import SCALE
 from builders.contracts import SEEDS
 from builders.requests import asking
 from fairground.generators.slots import Templates
 from fairground.host import free_port
 from fairground.inputs import workload_files
+from fairground.judge.written import Probe, findings
 from fairground.measure import prober
-from fairground.model import LoadRequest, Written
+from fairground.model import LoadRequest, Workload, Written
 from fairground.model.contract import AnswerRules
 from fairground.model.slot import names_of
 from fairground.postgres import Database
@@ -49,14 +52,15 @@ def test_a_probe_moves_something() -> None:
         templates = Templates.of(rendered.first)
         values = prober.draw_values(templates, Zero(), {})
         slots = prober.held_in(templates, values)
-        assert set(slots) == set(names_of(rendered.first)) and all(slots.values())
+        assert set(slots) == set(names_of(rendered.first)) and "0" not in slots.values()
         assert not {"{", "}"} & set(prober.render("GET", templates, values).target)
 
 
-def held(path: str, seed: int) -> dict[str, Any]:
-    """What a probe of this path holds."""
+def held(path: str, seed: int) -> dict[str, int]:
+    """The numbers that a probe of this path holds."""
     templates = Templates.of(LoadRequest("x", "GET", path))
-    return prober.held_in(templates, prober.draw_values(templates, random.Random(seed), {}))
+    drawn = prober.held_in(templates, prober.draw_values(templates, random.Random(seed), {}))
+    return {name: int(value) for name, value in drawn.items()}
 
 
 def test_a_probe_stays_within_the_loads_ranges() -> None:
@@ -128,8 +132,53 @@ def test_a_probe_names_its_own_rows_and_looks_at_one() -> None:
         time.sleep(0.01)
     probing.stop()
     slots = probing.probes[0].slots
-    assert [slots["from"], slots["to"]] == made and 1 <= slots["amount"] <= 10
+    assert [slots["from"], slots["to"]] == made and 1 <= int(slots["amount"]) <= 10
     assert [values for statement, values in rows.asked if statement.startswith(b"SELECT credits")][:1] == [[slots["from"]]]
+
+
+class Asked(Rows):
+    """A database without the table that the workload looks at."""
+
+    def execute(self, statement: bytes, values: list[Any] | None = None) -> Rows:
+        if b"todos" in statement:
+            raise psycopg.errors.UndefinedTable
+        return super().execute(statement, values)
+
+
+def probed(looking: Workload, port: int, database: object) -> Probe:
+    """The first probe of a server on this port."""
+    probing = prober.Prober(looking, ("127.0.0.1", port), cast(Database, database), lambda: True, True)
+    assert waiting.eventually(lambda: bool(probing.probes), 10)
+    probing.stop()
+    return probing.probes[0]
+
+
+def todos(statement: str) -> Workload:
+    """A workload that writes a title, which is found by this statement."""
+    (workload,) = (one for one in PROBED if one.id == "tx")
+    written = Written(slot="title", sql=statement)
+    return replace(asking(workload, method="GET", path="/todos?title={seq}"), audit=replace(workload.audit, written=written))
+
+
+def test_a_look_that_is_refused_before_the_request_is_told() -> None:
+    """The server is asked all the same, so that its acknowledged write counts as one that could not be looked for."""
+    with answering(b"{}") as port:
+        found = probed(todos("SELECT count(*) FROM todos WHERE title = %s"), port, Asked())
+    assert (found.acknowledged, found.looked) == (True, False)
+    (told,) = findings([found], prober.PATIENCE_S)
+    assert told.id == "writes-not-looked-for"
+
+
+@pytest.mark.live
+def test_a_number_in_a_column_of_texts_is_looked_for(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A title that is a number is compared with texts: a server that acknowledges before it writes is found."""
+    monkeypatch.setattr(prober, "PATIENCE_S", 0.3)
+    database.reset(SEEDS.data(SCALE))
+    with database.connect() as connection:
+        connection.execute("CREATE TABLE todos (title text)")
+    with answering(b"{}") as port:
+        found = probed(todos("SELECT count(*) FROM todos WHERE title = %s"), port, database)
+    assert (found.acknowledged, found.looked, found.late_ms) == (True, True, None)
 
 
 class Ledger(Rows):

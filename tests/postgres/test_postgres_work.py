@@ -11,8 +11,9 @@ import pytest
 from builders.cluster import SCALE, eventually
 from builders.contracts import SEEDS
 from fairground import postgres
+from fairground.measure.tried_audits import THERE
 from fairground.model import TableWork
-from fairground.postgres import Database, commits
+from fairground.postgres import Database, commits, work
 
 pytestmark = pytest.mark.live
 
@@ -53,6 +54,43 @@ def test_a_table_of_the_same_name_is_another(fresh: Database) -> None:
         connection.execute("SELECT * FROM users ORDER BY id")
     eventually(lambda: fresh.work().since(before).tables["users"].rows == 100)  # the copy was made from them
     assert fresh.work().since(before).tables["users"] == TableWork(1, 100, 100)
+
+
+def test_partitions_are_their_table(fresh: Database) -> None:
+    """Rows that go into two partitions, one of them made later, and are read there, are those of the whole table."""
+    with fresh.connect() as connection:
+        connection.execute("CREATE TABLE events (day int NOT NULL, what text) PARTITION BY RANGE (day)")
+        connection.execute("CREATE TABLE events_1 PARTITION OF events FOR VALUES FROM (0) TO (10)")
+        numbers = work.table_numbers(connection)
+        connection.execute("CREATE TABLE events_2 PARTITION OF events FOR VALUES FROM (10) TO (20)")
+        connection.execute("INSERT INTO events SELECT i, 'x' FROM generate_series(0, 14) AS i")
+        connection.execute("UPDATE events SET what = 'y' WHERE day = 3")
+        connection.execute("DELETE FROM events WHERE day = 12")
+        assert len(connection.execute("SELECT * FROM events").fetchall()) == 14
+
+    def counted() -> dict[str, TableWork]:
+        with fresh.connect() as connection:
+            return {name: one for name, one in work.work(connection, numbers).tables.items() if name.startswith("events")}
+
+    # One scan of each statement and partition: two for the SELECT, one each for the others.
+    assert eventually(lambda: counted().get("events") == TableWork(4, 29, 29, 15, 1, 1))
+    assert set(counted()) == {"events"}
+    assert fresh.query(THERE, {"name": "events"}) and not fresh.query(THERE, {"name": "events_1"})
+
+
+def test_tables_of_one_name_are_added_up(fresh: Database) -> None:
+    """Of two schemas neither hides the other, and a name that needs quotes is one like any other."""
+    with fresh.connect() as connection:
+        connection.execute("CREATE SCHEMA other")
+        for schema, rows in (("public", 2), ("other", 3)):
+            connection.execute(f'CREATE TABLE {schema}."User" AS SELECT i FROM generate_series(1, {rows}) AS i'.encode())
+            connection.execute(f'SELECT * FROM {schema}."User"'.encode())
+
+    def counted() -> TableWork | None:
+        with fresh.connect() as connection:
+            return work.work(connection).tables.get("User")
+
+    assert eventually(lambda: counted() == TableWork(2, 5, 5, 5))
 
 
 def test_moments_of_commits(fresh: Database) -> None:

@@ -20,6 +20,39 @@ CREATE TABLE person (id bigint PRIMARY KEY, item integer REFERENCES shop.item);
 CREATE FUNCTION many() RETURNS bigint LANGUAGE sql AS $$ SELECT count(*) FROM public.person $$;
 INSERT INTO shop.item (name) VALUES ('a-row-that-nobody-takes');
 """
+ODD = """
+COMMENT ON TABLE person IS 'it''s
+SET row_security = off;
+
+
+\\a line of it';
+CREATE FUNCTION rename() RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE shop.item
+SET name = 'new';
+SET row_security = off;
+    RETURN 'renamed';
+END $$;
+CREATE FOREIGN DATA WRAPPER far;
+CREATE SERVER elsewhere FOREIGN DATA WRAPPER far;
+CREATE USER MAPPING FOR CURRENT_USER SERVER elsewhere OPTIONS ("user" 'me; too', password 'a-word-that-nobody-takes');
+"""
+
+
+@pytest.mark.live
+def test_what_functions_and_comments_say_stays(database: Database, keeper: Keeper, tmp_path: Path) -> None:
+    """Their lines may look like those of a session. The mapping of a user is left out, and a mark says so."""
+    arm = database.arm(83)
+    arm.make_empty()
+    with arm.connect() as connection:
+        connection.execute((TABLES + ODD).encode())
+    said = "SELECT obj_description('person'::regclass), (SELECT prosrc FROM pg_proc WHERE proname = 'rename')"
+    before, text = arm.query(said), dump_schema(keeper, arm.admin.url(arm.name), tmp_path)
+    assert "a-word-that-nobody-takes" not in text and "CREATE USER MAPPING" not in text
+    (mark,) = (line for line in text.splitlines() if line.startswith("-- decide: "))
+    assert "for elsewhere is left out" in mark
+    arm.reset(ContractData("odd", 1, text, "", ""))
+    assert arm.query(said) == before
 
 
 @pytest.mark.live

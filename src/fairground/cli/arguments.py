@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Annotated, Any, get_args
 
 import typer
 
 from fairground.inputs import files, numbers
-from fairground.inputs.options import Given, Option
-from fairground.model import secret
+from fairground.inputs.options import SHARED, Given, Option
+from fairground.model import LabError, secret
 from fairground.model.known import KNOWN
 
 Verb = Callable[[typer.Context, Given], None]
@@ -32,6 +32,29 @@ def takes(*options: Option) -> Callable[[Verb], Callable[..., None]]:
         return _shaped(call, verb, [context, *_parameters(options)])
 
     return wrap
+
+
+def is_typed(context: typer.Context, *names: str) -> bool:
+    """True if one of these options stands on the command line. Of arguments, those that were given stand there."""
+    sources = [context.get_parameter_source(name) for name in names if context.params.get(name) not in (None, (), [])]
+    return any(source is not None and source.name == "COMMANDLINE" for source in sources)
+
+
+def refuse_beside_resume(context: typer.Context, options: Sequence[Option], may: Collection[str], noun: str) -> None:
+    """LabError for an option that says what a new one is: what goes on is measured as it began.
+
+    `may`: the names of those that are no part of it, beside those of every verb.
+    """
+    refuse_others(context, options, {"resume", *may}, f"goes with a new {noun}, and `--resume` goes on with one")
+
+
+def refuse_others(context: typer.Context, options: Sequence[Option], may: Collection[str], why: str) -> None:
+    """LabError for an option on the command line that would be passed over. `may`: those that say something here."""
+    everywhere = {one.name for one in SHARED}
+    for option in options:
+        if option.name not in everywhere and option.name not in may and is_typed(context, option.name):
+            name = (option.metavar or option.name.upper()).strip("[].") if option.argument else option.spelling
+            raise LabError(f"`{name}` {why}", "leave it out")
 
 
 def _shaped(call: Callable[..., None], verb: Verb, parameters: Sequence[inspect.Parameter]) -> Callable[..., None]:

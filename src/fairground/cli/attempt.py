@@ -18,7 +18,7 @@ from fairground.capacity.service.drive import CONNECTIONS, SHARES, WARM_LOOKS, W
 from fairground.capacity.service.known import service_of
 from fairground.capacity.service.values import Visit
 from fairground.cli import against, say, typed
-from fairground.cli.arguments import takes
+from fairground.cli.arguments import refuse_beside_resume, takes
 from fairground.cli.follow import Voice, finish, record_to_resume
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.inputs import files, numbers, options, request_files
@@ -34,8 +34,8 @@ from fairground.model.request_mix import RequestMix
 from fairground.report import capacity, visit
 from fairground.report.text.words import number, plural
 
-MAY_GO_ON = frozenset(["what", "url", "header", "body", "requests", "database", "resume", *(one.name for one in options.SHARED)])
-"""What may stand beside `--resume`: what a record does not keep, and how it is shown."""
+MAY_GO_ON = ("what", "url", "header", "body", "requests")
+"""What may stand beside `--resume`: what a record does not keep."""
 SAFE = ("GET", "HEAD", "OPTIONS", "TRACE")
 OPTIONS = (
     Option("what", "The URL; or, after --, what starts the service.", list[str] | None, None, argument=True,
@@ -74,13 +74,15 @@ def some(*names: str) -> tuple[Option, ...]:
 
 
 @takes(*OPTIONS)
-def try_(_: typer.Context, given: Given) -> None:
+def try_(context: typer.Context, given: Given) -> None:
     """Any HTTP service: how it behaves on the wire, and its load curve. It needs no contract.
 
     Examples: ./fairground try http://127.0.0.1:3000/x · ./fairground try --url http://127.0.0.1:3000/ -- ./my-server --port 3000
     · ./fairground try https://127.0.0.1:3443/ --ca authority.pem · ./fairground try http://127.0.0.1:3000/x --against
     http://127.0.0.1:3001/x
     """
+    if given["resume"] is not None and given["against"] is None:
+        refuse_beside_resume(context, OPTIONS, MAY_GO_ON, "try")
     run(given)
 
 
@@ -93,7 +95,6 @@ def run(given: Given, confirmations: int = 0) -> None:
         against.compare(given, places, asked, mix)
         return
     if given["resume"] is not None:
-        _refuse_beside_resume(given)
         record = record_to_resume(places.results, given["resume"], RecordKind.TRY)
         inputs = Inputs(places, record.head.command, record=record)
         asked, mix = _same_requests(given, address.restore(record.head.asked, _asked_again(given, record.head.asked)))
@@ -145,13 +146,6 @@ def _writes(asked: TryAsked) -> str:
         f" {loads * asked.seconds + WARM_LOOKS * WARM_S:.0f} s or more"
         + ("" if asked.confirmations else ". Only the checks: --no-load")
     )
-
-
-def _refuse_beside_resume(given: Given) -> None:
-    """A try that goes on asks what it began with: what would be passed over is an error."""
-    for option in OPTIONS:
-        if option.name not in MAY_GO_ON and given[option.name] != option.default:
-            raise LabError(f"`{option.spelling}` goes with a new try, and `--resume` goes on with one", "leave it out")
 
 
 def _written(found: Visit) -> str | None:

@@ -14,8 +14,8 @@ from fairground.capacity import objective, search
 from fairground.capacity.cells import capacities_of
 from fairground.capacity.search import Capacity
 from fairground.cli import attempt, placed, say, typed
-from fairground.cli.arguments import takes
-from fairground.cli.follow import Voice, finish, record_to_resume, refuse_beside_resume
+from fairground.cli.arguments import refuse_beside_resume, takes
+from fairground.cli.follow import Voice, finish, record_to_resume
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.cli.screen import duration
 from fairground.cli.seats import seat_verb
@@ -73,7 +73,7 @@ OPTIONS = (
 
 
 @takes(*OPTIONS)
-def capacity_(_: typer.Context, given: Given) -> None:
+def capacity_(context: typer.Context, given: Given) -> None:
     """The highest rate that keeps an objective, confirmed on fresh trials. With the load curve and an overload.
 
     Examples: ./fairground capacity -s SERVER:VARIANT · capacity -s SERVER:VARIANT -w WORKLOAD --slo 'p99<20ms,errors<0.1%'
@@ -92,7 +92,7 @@ def capacity_(_: typer.Context, given: Given) -> None:
     if given["hosts"] is not None and not placed.placed_roles(given):
         raise LabError("`--hosts` goes with `--place`: a capacity is one server's, on one machine", "add --place generator=HOST")
     if given["resume"] is not None:
-        refuse_beside_resume(**{"--stack": given["stack"], "--workload": given["workload"]})
+        refuse_beside_resume(context, OPTIONS, ("hosts", "tls", "place"), "capacity")
         record = record_to_resume(places.results, given["resume"], RecordKind.CAPACITY)
         inputs, asked = Inputs(places, record.head.command, given["database"], record), record.head.asked
         elsewhere.same(record.folder.name, asked.settings.place, placed.placed_roles(given))

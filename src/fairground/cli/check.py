@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import typer
 
 from fairground.cli import say, typed
-from fairground.cli.arguments import takes
-from fairground.cli.follow import Voice, finish, record_to_resume, refuse_beside_resume
+from fairground.cli.arguments import refuse_beside_resume, takes
+from fairground.cli.follow import Voice, finish, record_to_resume
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.inputs import options
 from fairground.inputs.options import Given, Option
@@ -32,7 +32,7 @@ OPTIONS = (
 
 
 @takes(*OPTIONS)
-def check_(_: typer.Context, given: Given) -> None:
+def check_(context: typer.Context, given: Given) -> None:
     """Does a server fulfil the contract? Builds it, starts it, tries every case.
 
     Examples: ./fairground check SERVER · ./fairground check --all · ./fairground check SERVER:VARIANT --case CASE -v ·
@@ -41,6 +41,8 @@ def check_(_: typer.Context, given: Given) -> None:
     if given["contract"] is not None:
         _contract(given)
         return
+    if given["resume"] is not None:
+        refuse_beside_resume(context, OPTIONS, ("verbose",), "check")
     inputs, asked = _inputs(given)
 
     def tell(record: Record[CheckAsked, StackChecked], found: Sequence[StackChecked]) -> None:
@@ -89,7 +91,6 @@ def _contract(given: Given) -> None:
 def _inputs(given: Given) -> tuple[Inputs, CheckAsked]:
     places, database = Places.of(os.environ, given["servers"], given["results"]), given["database"]
     if given["resume"] is not None:
-        refuse_beside_resume(STACK=given["names"], **{"--all": given["every"] or None, "--case": given["only"]})
         record = record_to_resume(places.results, given["resume"], RecordKind.CHECK)
         return Inputs(places, record.head.command, database, record), record.head.asked
     if not given["names"] and not given["every"]:

@@ -11,8 +11,8 @@ import typer
 
 from fairground import records
 from fairground.cli import against, compared, count, placed, typed
-from fairground.cli.arguments import takes
-from fairground.cli.follow import Voice, finish, record_to_resume, refuse_beside_resume
+from fairground.cli.arguments import refuse_beside_resume, refuse_others, takes
+from fairground.cli.follow import Voice, finish, record_to_resume
 from fairground.cli.seats import seat_verb
 from fairground.inputs import numbers, options, placing
 from fairground.inputs.asked import path
@@ -58,6 +58,9 @@ OPTIONS = (
     Option("resume", "Go on with an interrupted comparison: its id, or `latest`.", str | None, None, metavar="RECORD"),
     *options.SHARED,
 )  # fmt: skip
+OF_ITS_END = ("fail_on", "markdown")
+MAY_GO_ON = (*OF_ITS_END, "hosts", "tls", "place")
+"""The options that may be given for a comparison that goes on."""
 
 
 @takes(*OPTIONS)
@@ -85,7 +88,7 @@ def compare(context: typer.Context, given: Given) -> None:
         raise LabError("`--hosts` goes with `--place`: two servers are compared on one machine", "add --place generator=HOST")
     folder = None
     if given["resume"] is not None:
-        refuse_beside_resume(A=a, B=b, **{"--revisions": given["revisions"], "--sql-before": given["sql_before"]})
+        refuse_beside_resume(context, OPTIONS, MAY_GO_ON, "comparison")
         record = record_to_resume(places.results, given["resume"], RecordKind.COMPARISON)
         asked, inputs = record.head.asked, Inputs(places, record.head.command, given["database"], record)
         if asked.services is not None:
@@ -95,6 +98,7 @@ def compare(context: typer.Context, given: Given) -> None:
         shown, folder = _measured(inputs, asked, given)
     elif a is not None and b is not None and not is_stack(known, a) and not is_stack(known, b):
         shown = _of_records(places, a, b)
+        refuse_others(context, OPTIONS, ("a", "b", *OF_ITS_END), count.OF_RECORDS)
     else:
         inputs = Inputs(places, typed.command(), given["database"])
         shown, folder = _measured(inputs, _asked(places, given, known), given)

@@ -49,6 +49,8 @@ COMMON = (
     "pool_size",
     "no_prepared",
 )
+OF_RECORDS = "goes with what is measured, and two records are compared as they are"
+"""Why an option that says how to measure says nothing beside two records."""
 MAY = frozenset(
     {
         *(
@@ -83,6 +85,7 @@ def compare(context: typer.Context, given: Given, places: Places) -> None:
         found = counts.between(*(records.load(records.find(places.results, text, RecordKind.COUNT)) for text in (a, b)))
         if given["where"] and not found.where:
             raise LabError("the two records do not say where: they were counted without `--where`", "count both again with it")
+        _refuse_beside_records(context)
         _say(found, None, given["markdown"], given["as_json"], rule)
         return
     else:
@@ -148,6 +151,14 @@ def _refuse_others(context: typer.Context, said: dict[str, str]) -> None:
         beside := sorted(said.keys() - {"resume", "count", *(one.name for one in options.SHARED), "fail_on", "markdown"})
     ):
         raise LabError(f"`{said[beside[0]]}` cannot be combined with `--resume`", "leave it out")
+
+
+def _refuse_beside_records(context: typer.Context) -> None:
+    """LabError for an option that says how is counted, where two records are compared as they are."""
+    said = options_of(context)
+    spoken = {"a", "b", "count", "where", "fail_on", "markdown", *(one.name for one in options.SHARED)}
+    if beside := sorted(said.keys() - spoken):
+        raise LabError(f"`{said[beside[0]]}` {OF_RECORDS}", "leave it out")
 
 
 def _refuse_urls(names: Collection[str]) -> None:

@@ -9,8 +9,8 @@ from dataclasses import asdict
 import typer
 
 from fairground.cli import say, typed
-from fairground.cli.arguments import takes
-from fairground.cli.follow import Voice, Work, follow, record_to_resume, refuse_beside_resume
+from fairground.cli.arguments import refuse_beside_resume, takes
+from fairground.cli.follow import Voice, Work, follow, record_to_resume
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.inputs import asked, numbers, options
 from fairground.inputs.options import Given, Option
@@ -39,12 +39,14 @@ OPTIONS = (
 
 
 @takes(*OPTIONS)
-def cross_check(_: typer.Context, given: Given) -> None:
+def cross_check(context: typer.Context, given: Given) -> None:
     """Do several load generators agree? Exit code 1: they differ beyond their noise.
 
     Examples: ./fairground cross-check -s SERVER:VARIANT --generator engine,wrk,oha · cross-check -s SERVER:VARIANT --rate 500
     --generator engine,k6
     """
+    if given["resume"] is not None:
+        refuse_beside_resume(context, OPTIONS, (), "cross-check")
     voice = Voice(given["quiet"], again="cross-check --resume RUN")
     report, end = follow(_work(given), voice)
     assert isinstance(report, Reported) and isinstance(end, Finished), "a cross-check ends with its report and its record"
@@ -75,7 +77,6 @@ def _work(given: Given) -> Work:
     """The use case with what is given."""
     places, command = Places.of(os.environ, given["servers"], given["results"]), typed.command()
     if given["resume"] is not None:
-        refuse_beside_resume(**{"--stack": given["stack"]})
         record = record_to_resume(places.results, given["resume"], RecordKind.CROSS_CHECK)
         going_on = Inputs(places, command, given["database"], record)
         return lambda sink: cross_check_stack(going_on, record.head.asked, sink)

@@ -37,7 +37,7 @@ from fairground.lab.events import (
     UnitDone,
     Within,
 )
-from fairground.model import SCHEMA_VERSION, LabError, Progress, foreign
+from fairground.model import SCHEMA_VERSION, Progress, foreign
 from fairground.model.experiment import Start, WhyAsked
 from fairground.model.record import CapacityAsked, ComparisonAsked, Record, RecordKind
 from fairground.report.run import why
@@ -102,13 +102,6 @@ def finish(work: Work, voice: Voice) -> Record[Any, Any]:
 def record_to_resume(results: Path, text: str, kind: RecordKind) -> Record[Any, Any]:
     """The record to go on with."""
     return records.load(records.find(results, text, kind))
-
-
-def refuse_beside_resume(**given: object) -> None:
-    """LabError when something is asked for beside `--resume`, which says all of it."""
-    for name, value in given.items():
-        if value is not None:
-            raise LabError(f"`{name}` cannot be combined with `--resume`", "leave it out")
 
 
 class _Shown:

@@ -10,7 +10,7 @@ import typer
 
 from fairground import fleet, records
 from fairground.cli import count, placed, say, typed
-from fairground.cli.arguments import takes
+from fairground.cli.arguments import is_typed, refuse_beside_resume, takes
 from fairground.cli.follow import Voice, Work, follow
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.cli.seats import machine, tell_seats
@@ -24,7 +24,7 @@ from fairground.lab.preparation import Inputs
 from fairground.lab.run import dry_run, resume_run, run_suite
 from fairground.model import LabError, Seats, Suite, Verdict
 
-MAY_GO_ON = (*options.SHARED, *options.some("progress", "budget", "resume", "why", "hosts", "tls", "place"))
+MAY_GO_ON = ("progress", "budget", "why", "hosts", "tls", "place")
 """The options that may be given for a run that goes on."""
 
 
@@ -46,7 +46,7 @@ def run(context: typer.Context, given: Given) -> None:
     inputs = Inputs(places, typed.command(), given["database"], why_s=why_s, prior=not given["no_prior"])
     place = placed.placed_roles(given)
     if given["resume"] is not None:
-        _refuse_beside_resume(context)
+        refuse_beside_resume(context, options.OPTIONS, MAY_GO_ON, "run")
         _resume(given, place, inputs, voice)
         return
     if place and elsewhere.SERVER not in dict(place):
@@ -121,31 +121,17 @@ def _suite(context: typer.Context, places: Places, given: Given, seats: Seats) -
     else:
         known = places.load_servers()
         named = [one.id for name in stacks for one in manifest.find_stack(known, name)]
-        chosen = replace(asked.suite(given, title_of(stacks), named, seats), fits=not _said(context, "window", "warmup"))
+        chosen = replace(asked.suite(given, title_of(stacks), named, seats), fits=not is_typed(context, "window", "warmup"))
     anchor = given["anchor"]
     return asked.overridden(
         chosen, given if anchor is None else {**given, "anchor": asked.one_stack(places.load_servers(), anchor).id}
     )
 
 
-def _said(context: typer.Context, *names: str) -> bool:
-    """True if one of these options stands on the command line."""
-    sources = [context.get_parameter_source(name) for name in names]
-    return any(source is not None and source.name == "COMMANDLINE" for source in sources)
-
-
-def _refuse_beside_resume(context: typer.Context) -> None:
-    """A run that goes on measures what it began with: what would be passed over is an error."""
-    for option in options.OPTIONS:
-        if option not in MAY_GO_ON and _said(context, option.name):
-            name = "SUITE" if option.argument else option.spelling
-            raise LabError(f"`{name}` goes with a new run, and `--resume` goes on with one", "leave it out")
-
-
 def _refuse_with_suite(context: typer.Context) -> None:
     """A suite says itself what is measured and how: an option that would be passed over is an error."""
     for option in options.SUITE_HAS_ITS_OWN:
-        if _said(context, option.name):
+        if is_typed(context, option.name):
             raise LabError(
                 f"`{option.spelling}` goes with `--stack`: a suite says its own", "leave it out, or edit a copy of the suite"
             )

@@ -9,8 +9,8 @@ import typer
 from fairground import records
 from fairground.capacity.service.known import service_of
 from fairground.cli import say, typed
-from fairground.cli.arguments import takes
-from fairground.cli.follow import Voice, finish, record_to_resume, refuse_beside_resume
+from fairground.cli.arguments import refuse_beside_resume, takes
+from fairground.cli.follow import Voice, finish, record_to_resume
 from fairground.cli.screen import duration
 from fairground.inputs import numbers, options
 from fairground.inputs.options import Given, Option
@@ -51,7 +51,7 @@ OPTIONS = (
 
 
 @takes(*OPTIONS)
-def why(_: typer.Context, given: Given) -> None:
+def why(context: typer.Context, given: Given) -> None:
     """The experiment that a reason predicts: confirms what limits a cell of a run, or withdraws it.
 
     The cell runs as it was beside copies on which one thing differs, such as a larger pool, all in turns.
@@ -62,6 +62,8 @@ def why(_: typer.Context, given: Given) -> None:
     """
     if not given["cell"] and given["resume"] is None and _advise(given):
         return
+    if given["resume"] is not None:
+        refuse_beside_resume(context, OPTIONS, (), "experiment")
     inputs, asked = _inputs(given)
     if not given["quiet"]:
         _announce(asked)
@@ -90,7 +92,6 @@ def _inputs(given: Given) -> tuple[Inputs, WhyAsked]:
     """Read the experiment that is asked for, from the command line or from the record that goes on."""
     places, database = Places.of(os.environ, given["servers"], given["results"]), given["database"]
     if given["resume"] is not None:
-        refuse_beside_resume(RUN=given["run"], CELL=given["cell"], **{"--reason": given["reason"]})
         record = record_to_resume(places.results, given["resume"], RecordKind.WHY)
         return Inputs(places, record.head.command, database, record), record.head.asked
     if given["run"] is None or not given["cell"]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
 from fairground.model import Edge, Expectation, LabError, Load, LoadRequest, Workload
-from fairground.model.slot import find_slots, slots_of
+from fairground.model.slot import place_values, slots_of
 from fairground.model.wire import Tls
 from fairground.model.workload import SHARES
 
@@ -116,7 +116,7 @@ def _at_edge(workload: Workload, one: LoadRequest, edge: Edge, weight: int, bodi
 
     What must be refused is in no ledger: it writes nothing. Nor is its answer kept.
     """
-    path, body = _placed(one.path, edge), None if one.body is None else _placed(one.body, edge)
+    path, body = place_values(one.path, edge.values), None if one.body is None else place_values(one.body, edge.values)
     headers = tuple((name, edge.headers.get(name, value)) for name, value in one.headers)
     there = dataclasses.replace(one, path=path, body=body, headers=headers, keep={})
     if edge.status:
@@ -128,14 +128,6 @@ def _at_edge(workload: Workload, one: LoadRequest, edge: Edge, weight: int, bodi
     if len(edge.status) > 1:
         request["expect"] = {**cast(Any, request["expect"]), "status": list(edge.status)}
     return {**request, "kind": f"{one.name}/{edge.name}"}
-
-
-def _placed(text: str, edge: Edge) -> str:
-    """A template with the edge's values in place of its slots'."""
-    for slot in reversed(list(find_slots(text))):
-        if slot.name is not None and slot.name in edge.values:
-            text = text[: slot.start] + edge.values[slot.name] + text[slot.end :]
-    return text
 
 
 def _expected_body(one: LoadRequest, bodies: Mapping[str, str]) -> Mapping[str, object] | None:

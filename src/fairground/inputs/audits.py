@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection, Sequence
 
 from fairground.model import Audit, LoadRequest, Needs, Written
@@ -13,7 +12,8 @@ from fairground.model.source import Location, Source, location_text, names_hint,
 from fairground.model.work import WRITES
 from fairground.model.workload import GOOD
 
-DATABASE_NAME = re.compile(r"[a-z_][a-z0-9_]*")
+MOST_NAME = 63
+"""The bytes of a name in PostgreSQL, at most."""
 
 
 def texts_of(audit: Audit) -> list[tuple[Location, str]]:
@@ -109,9 +109,9 @@ def check_needs(source: Source, here: Location, needs: Needs) -> None:
         for name, need in needs.tables.items()
     ]
     for location, name, least in numbers:
-        if not DATABASE_NAME.fullmatch(name):
+        if not 0 < len(name.encode()) <= MOST_NAME or not name.isprintable():
             problem = f"`{name}` is not a valid name for `{location_text(location[:-1])}` of"
-            raise source.error(location, problem, "use a-z, 0-9 and _ only")
+            raise source.error(location, problem, "write it as the database has it, without its schema")
         if least < 0:
             raise source.error(location, f"`{location_text(location)}` is below 0 in", "write what one good answer needs")
 

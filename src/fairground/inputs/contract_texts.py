@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,9 @@ from fairground.model import foreign
 TOLD = ("host", "port", "database_url")
 """What an application is told unless somebody says otherwise, each by its own name in capitals."""
 LINE = 110
+QUOTED = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
+OF_A_SHELL = re.compile(r"[&|;<>\n]")
+ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
 SCHEMA = """-- decide: the tables of your application as CREATE statements, or its own migrations by [schema] in contract.toml
 """
 SEED = """-- decide: the rows, such as INSERT INTO person SELECT i FROM generate_series(1, $people) AS i
@@ -76,7 +80,7 @@ def contract_toml(name: str, default: str, base: str, told: ProjectWords, ready:
     if told.migrate:
         lines += ["", "# In place of schema.sql, the application's own migrations. `folder` is where they run, from here."]
         lines += ["# decide: the `files` that they read there, and the names by which they are told where the database is"]
-        lines += ["[schema]", f"run         = {value_of(shlex.split(told.migrate))}"]
+        lines += ["[schema]", f"run         = {value_of(words_of(told.migrate))}"]
         lines += [f"environment = {{ {_variable('database_url')} }}", f'folder      = "../../servers/{name}"']
     lines += ["", "# decide: the names by which your application is told these; leave out what it is not told"]
     lines += [
@@ -126,10 +130,10 @@ def server_toml(name: str, told: ProjectWords) -> str:
     ]
     lines += [f"contract = {text_of(name)}"]
     lines += [] if told.build else ['# decide: the commands that build it, such as [["npm", "ci"]], and the tools that they need']
-    lines += ["needs    = []", f"build    = {value_of([shlex.split(told.build)] if told.build else [])}"]
+    lines += ["needs    = []", f"build    = {value_of([words_of(told.build)] if told.build else [])}"]
     lines += ["# decide: a command that prints the versions of its language and framework", 'version  = ["echo", "unknown"]']
     lines += [] if told.serve else ["# decide: the command that starts it"]
-    lines += [f"serve    = {value_of(shlex.split(told.serve) if told.serve else ['sh', '-c', undecided])}"]
+    lines += [f"serve    = {value_of(words_of(told.serve) if told.serve else ['sh', '-c', undecided])}"]
     return "\n".join([*lines, "", "[variants.default]", 'about    = "as it is"', 'approach = "documented"', ""])
 
 
@@ -149,6 +153,14 @@ fairground compare --revisions HEAD,. {name}:default
 
 Results are kept in `results/`. In a checkout of Fairground the command is that checkout's `fairground`, by its path.
 """
+
+
+def words_of(command: str) -> list[str]:
+    """The words of a command as a manifest has them. What only a shell understands is one word for a shell."""
+    if OF_A_SHELL.search(QUOTED.sub("''", command)):
+        return ["sh", "-c", command]
+    words = shlex.split(command)
+    return ["env", *words] if ASSIGNED.match(command.lstrip()) else words
 
 
 def home_question() -> OpenQuestion:

@@ -186,6 +186,12 @@ def _numbers(source: Source, file: ContractFile) -> tuple[dict[str, int], dict[s
             scaled = dict(value)
         else:
             raise source.error(("numbers", name), f"`numbers.{name}` is a table in", "only `numbers.scaled` is one")
+    for name in (*scaled, *file.paths):
+        if name in fixed or (name in file.paths and name in scaled):
+            place = ("paths", name) if name in file.paths else ("numbers", "scaled", name)
+            raise source.error(
+                place, f"`{name}` is said twice, as `{location_text(place)}` and as a number, in", "rename one of them"
+            )
     for name in (*fixed, *scaled, *file.paths):
         if not NUMBER_NAME.fullmatch(name):
             place = ("paths", name) if name in file.paths else ("numbers", name)

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 CONTINUES = "\\"
-HERE = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?")
+HERE = re.compile(r"(?<!\S)\d*<<-?[\"']?([A-Za-z_]\w*)[\"']?")
+"""A here-document, as a builder of images finds it: a word of its own, so that `$((1<<20))` is none."""
 VARIABLE = re.compile(r"\$(?:\{(\w+)(?::?-([^}]*))?\}|(\w+))")
 OPERATORS = ("&&", "||", ";", "|", "&")
 
@@ -87,10 +88,20 @@ def stages(found: tuple[Instruction, ...]) -> tuple[BuildStage, ...]:
             every.append(BuildStage(name.lower(), words[0] if words else "", ()))
         elif every:
             last = every.pop()
-            every.append(BuildStage(last.name, last.base, (*last.instructions, one)))
+            every.append(BuildStage(last.name, last.base, (*last.instructions, _declared(one, arguments))))
         elif one.word == "ARG":
             arguments |= assignments(one.text, arguments)
     return tuple(one for at, one in enumerate(every) if at in _needed(every))
+
+
+def _declared(one: Instruction, arguments: Mapping[str, str]) -> Instruction:
+    """An `ARG` that gives no value has the one from before the first stage."""
+    words = one.text.split()
+    if one.word != "ARG" or not any(word in arguments for word in words):
+        return one
+    return Instruction(
+        one.word, " ".join(f"{word}={shlex.quote(arguments[word])}" if word in arguments else word for word in words), one.line
+    )
 
 
 def _needed(every: list[BuildStage]) -> set[int]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
 from fairground.inputs import files
 from fairground.inputs.answer_shapes import Shapes
@@ -21,6 +21,9 @@ from fairground.model import LabError, foreign
 YAML = "pip install pyyaml, or make it JSON: npx js-yaml FILE > FILE.json"
 OF_A_PATH = "/:@!&'()*+,;=~-._"
 """Characters that stand for themselves in a path."""
+PATH_OF_URL = re.compile(r"(?:[A-Za-z][\w+.-]*:)?(?://[^/?#]*)?([^?#]*)")
+"""Reads a path, whatever stands in the place of the host: `[your-domain]` is no address."""
+BOOLEAN = "tag:yaml.org,2002:bool"
 MOST_NAME = 80
 NO_BODY = (204, 205)
 """Statuses of good answers that have no body; redirects need none."""
@@ -84,12 +87,20 @@ def _parsed(path: Path, text: str) -> Any:
         raise LabError(f"`{path}` is no JSON, and reading YAML needs the package pyyaml, which is not here", YAML) from None
     try:
         # What YAML takes for a date is a text of the document.
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        return yaml.load(text, Loader=loader)
+        return yaml.load(text, Loader=_loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
     except (yaml.YAMLError, RecursionError) as error:
         raise LabError(
             f"`{path}` is neither JSON nor YAML: {foreign.line(str(error), 200)}", "fix the syntax at that place"
         ) from None
+
+
+def _loader(usual: Any) -> Any:
+    """The loader for which `NO` and `on` are texts, as they are to YAML 1.2 and to whoever lists countries."""
+    resolvers = {
+        letter: [one for one in found if one[0] != BOOLEAN or letter in "tTfF"]
+        for letter, found in usual.yaml_implicit_resolvers.items()
+    }
+    return type("Loader", (usual,), {"yaml_implicit_resolvers": resolvers})
 
 
 @dataclass
@@ -126,7 +137,8 @@ class _Reader:
             known = first.get("variables") if isinstance(first.get("variables"), Mapping) else {}
             for name, variable in (known or {}).items():
                 text = text.replace(f"{{{name}}}", str(variable.get("default", "")) if isinstance(variable, Mapping) else "")
-        path = urlsplit(text).path.rstrip("/") if "{" not in text else ""
+        found = PATH_OF_URL.match(text.strip())
+        path = found[1].rstrip("/") if found is not None and "{" not in text else ""
         return f"/{quote(unquote(path).lstrip('/'), safe=OF_A_PATH)}" if path else ""
 
     def _question(self, path: str, item: Mapping[str, Any], operation: Mapping[str, Any]) -> OpenQuestion:

@@ -6,12 +6,13 @@ image, installs beyond the folder, or is no tool of a language. What is not take
 
 from __future__ import annotations
 
+import copy
 import posixpath
 import re
 import shlex
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fairground.inputs import dockerfile
@@ -70,6 +71,10 @@ class _Tree:
     arguments: dict[str, str] = field(default_factory=dict)
     entrypoint: Instruction | None = None
     command: Instruction | None = None
+
+    def copy(self, root: str) -> _Tree:
+        """The tree of a stage that begins with this one: what follows there changes nothing here."""
+        return copy.deepcopy(replace(self, root=root))
 
     def absolute(self, path: str) -> str:
         return posixpath.normpath(posixpath.join(self.workdir, path))
@@ -146,9 +151,10 @@ class Recipe:
     # ------------------------------------------------------------ instructions
 
     def _stage(self, stage: BuildStage, root: str) -> None:
-        tree = self._trees.get(stage.base.lower())
-        if tree is None:
-            tree = _Tree(root, arguments=dict(self._told))
+        base = self._trees.get(stage.base.lower())
+        tree = _Tree(root) if base is None else base.copy(root)
+        if base is not None:
+            self._shell(f"if [ -d {base.root} ]; then mkdir -p {root} && cp -R {base.root}/. {root}; fi")
         tree.arguments = {**tree.arguments, **self._told}
         self._trees.pop(stage.name, None)
         self._trees[stage.name] = tree
@@ -249,7 +255,7 @@ class Recipe:
     def _run(self, one: Instruction, tree: _Tree) -> None:
         words = one.words()
         text = one.rest if words is None else shlex.join(words)
-        if "<<" in text:
+        if dockerfile.HERE.search(text):
             self._remark(one, "`RUN` with a here-document is not plain")
             return
         kept = list[str]()

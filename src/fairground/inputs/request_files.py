@@ -99,7 +99,7 @@ def _from_toml(source: Source, empty: RequestMix) -> RequestMix:
             place = (*at.around, "expect", "body")
             hint = f"{OF_A_CONTRACT[kind]} need a contract: ./fairground init"
             raise source.error(place, f"`{location_text(place)}` is a `{kind}` in", hint)
-    requests.check(source, placed)
+    requests.check(source, placed, {})
     for name, table in file.data.items():
         if table.sql:
             hint = "write its `rows`, or make a contract: ./fairground init"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fairground.inputs import audits, edges
+from fairground.inputs.slot_fillings import SPELLINGS, slot_mistakes
 from fairground.inputs.variants import NAME
 from fairground.model import LoadRequest, shape
 from fairground.model.contract import header_mistake
@@ -38,8 +39,8 @@ def texts_of(request: LoadRequest, at: RequestPlaces) -> list[tuple[Location, st
     return found
 
 
-def check(source: Source, asked: Sequence[tuple[LoadRequest, RequestPlaces]]) -> None:
-    """Raise LabError for the first request that cannot be meant."""
+def check(source: Source, asked: Sequence[tuple[LoadRequest, RequestPlaces]], values: Mapping[str, object]) -> None:
+    """Raise LabError for the first request that cannot be meant. `values` stand for `$names` in its slots."""
     names: list[str] = []
     for one, at in asked:
         if not NAME.fullmatch(one.name) or one.name in names:
@@ -49,15 +50,17 @@ def check(source: Source, asked: Sequence[tuple[LoadRequest, RequestPlaces]]) ->
             hint = "write a whole number from 1 on"
             raise source.error((*at.request, "weight"), f"`{location_text((*at.request, 'weight'))}` is below 1 in", hint)
         names.append(one.name)
-        _check_request(source, one, at)
+        _check_request(source, one, at, values)
     for one, at in asked:
         _check_kept(source, one, at, [other for other, _ in asked])
 
 
-def _check_request(source: Source, one: LoadRequest, at: RequestPlaces) -> None:
+def _check_request(source: Source, one: LoadRequest, at: RequestPlaces, values: Mapping[str, object]) -> None:
     place = (*at.request, "path")
     if not one.path.startswith(("/", "$")):
         raise source.error(place, f"`{location_text(place)}` is `{one.path}` in", "begin it with `/`")
+    for place, wrong in slot_mistakes(one.fill(values), at.request, at.around):
+        raise source.error(place, f"{wrong}, in `{location_text(place)}` of", f"slots: {SPELLINGS}")
     _check_answer(source, one, at.around)
     _check_ledger(source, one, at.around)
     audits.check_needs(source, at.needs, one.need)
@@ -99,11 +102,24 @@ def _named_slots(source: Source, body: Mapping[str, object], here: Location) -> 
         if not isinstance(table.get("sql"), str):
             hint = "a SELECT of two columns: value, answer"
             raise source.error(place, f"`{location_text(place)}` has no `sql` in", hint)
-    for kind in ("json", "object"):
-        rules = body.get(kind)
-        for key, rule in rules.items() if isinstance(rules, Mapping) else ():
-            named += [((*here, "body", kind, key), rule["slot"])] if isinstance(rule, Mapping) and "slot" in rule else []
+    for kind in SHAPES & set(body):
+        named += _slots_of_rule({kind: body[kind]}, (*here, "body"))
     return named
+
+
+def _slots_of_rule(rule: object, here: Location) -> Iterator[tuple[Location, object]]:
+    """Yield the slots that a rule speaks of, at any depth: `length` of a list may be one, too."""
+    if not isinstance(rule, Mapping):
+        return
+    for key, value in rule.items():
+        match key:
+            case "slot":
+                yield here, value
+            case "json" | "object" if isinstance(value, Mapping):
+                for name, one in value.items():
+                    yield from _slots_of_rule(one, (*here, key, name))
+            case "list" | "optional" | "nullable" | "length" | "each":
+                yield from _slots_of_rule(value, (*here, key))
 
 
 def _check_ledger(source: Source, one: LoadRequest, around: Location) -> None:

@@ -98,7 +98,7 @@ def load_workloads(contract: Contract) -> tuple[Workload, ...]:
     paths = sorted((contract.folder / "workloads").glob("*.toml"), key=lambda path: path.stem)
     found = tuple(read_workload(path, contract) for path in paths)
     require_default(contract, [one.id for one in found])
-    _require_optional(contract, [one.id for one in found])
+    require_optional(contract, [one.id for one in found])
     return found
 
 
@@ -110,7 +110,7 @@ def require_default(contract: Contract, known: Sequence[str]) -> None:
         raise source.error(("default",), f"there is no workload `{contract.default}` for `default` of", hint)
 
 
-def _require_optional(contract: Contract, known: Sequence[str]) -> None:
+def require_optional(contract: Contract, known: Sequence[str]) -> None:
     """Refuse a contract one of whose `optional` workloads is none of those that are `known`."""
     for place, name in enumerate(contract.optional):
         if contract.qualify(name) not in known:
@@ -134,7 +134,7 @@ def read_workload(path: Path, contract: Contract) -> Workload:
     _check_file(source, file)
     asked, audit = _asked(file, path.stem, contract), _audit_of(file)
     _check_texts(source, file, asked, audit, contract)
-    requests.check(source, asked)
+    requests.check(source, asked, contract.numbers_at(1))
     audits.check(source, audit, [one for one, _ in asked])
     return Workload(
         contract.qualify(path.stem), file.title, file.why.strip(), tuple(one for one, _ in asked), audit.fill(contract.statement),

@@ -21,7 +21,7 @@ class Probe:
     `unflushed`: whether its commit was not on the disk by then; None where nobody asked for that, or it cannot be told.
     """
 
-    slots: Mapping[str, int | str]
+    slots: Mapping[str, str]
     acknowledged: bool | None
     late_ms: float | None = 0.0
     unflushed: bool | None = None
@@ -120,7 +120,7 @@ def with_probes(result: Result, probes: Sequence[Probe], asked: LoadRequest) -> 
         ledgers = {name: dict(rows) for name, rows in result.ledgers.items()}
         for probe in counted:
             for entry in asked.ledger:
-                rows, account = ledgers.setdefault(entry.name, {}), str(probe.slots[entry.account])
+                rows, account = ledgers.setdefault(entry.name, {}), probe.slots[entry.account]
                 rows[account] = _moved(rows.get(account, LedgerRow(0, 0, 0, 0)), probe, entry)
     requests = dict(result.requests)
     if (of := requests.get(asked.name)) is not None:

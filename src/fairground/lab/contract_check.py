@@ -63,9 +63,11 @@ class ContractFiles:
         for path in sorted((contract.folder / "workloads").glob("*.toml")):
             with found._noting():
                 found.workloads.append((files.read(path, 3), workload_files.read_workload(path, contract)))
+        ids = [contract.qualify(path.stem) for path in (contract.folder / "workloads").glob("*.toml")]
         with found._noting():
-            ids = [contract.qualify(path.stem) for path in (contract.folder / "workloads").glob("*.toml")]
             workload_files.require_default(contract, ids)
+        with found._noting():
+            workload_files.require_optional(contract, ids)
         for path in sorted((contract.folder / "cases").glob("*.toml")):
             with found._noting():
                 found._read_cases(path, ids)

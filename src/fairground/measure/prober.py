@@ -6,7 +6,6 @@ The database must have it by then and, where it waits for its disk, the disk mus
 from __future__ import annotations
 
 import random
-import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -27,12 +26,13 @@ from fairground.postgres import Database
 EVERY_S = 0.3
 FIRST_NUMBER = 1_000_000_000_000
 """Numbers of the lab's own requests begin here, far above those of any load."""
-WHOLE = re.compile(r"-?\d{1,18}")
 PATIENCE_S = 2.0
 LOOK_EVERY_S = 0.002
 LOGGED = "SELECT CASE WHEN current_setting('synchronous_commit') <> 'off' THEN pg_current_wal_insert_lsn()::text END"
 """Where the log is written to now; NULL where the database itself does not wait for the disk."""
 FLUSHED = "SELECT pg_current_wal_flush_lsn() > %s::pg_lsn"
+REFUSED = (psycopg.ProgrammingError, psycopg.DataError)
+"""A statement that the database refuses each time, while it is there."""
 
 
 class Prober:
@@ -79,7 +79,7 @@ class Prober:
         numbers = draw_own_rows(own, self.asked.path, self._chance)
         with self._database.connect() as connection:
             for number in numbers.values():
-                connection.execute(own.sql.encode(), [number])
+                connection.execute(own.sql.encode(), [str(number)])
         return numbers
 
     def _run(self) -> None:
@@ -90,6 +90,8 @@ class Prober:
             try:
                 connection = connection or self._database.connect()
                 self._probe(connection)
+            except REFUSED:
+                pass  # the probe says so: it could not be looked for
             except psycopg.Error:
                 connection = None  # the database is away: the session finds that out itself
         if connection is not None:
@@ -99,15 +101,23 @@ class Prober:
     def _probe(self, connection: psycopg.Connection[Any]) -> None:
         values = draw_values(self._templates, self._chance, self._own)
         slots = held_in(self._templates, values)
-        before, logged = self._value(connection, slots), _first(connection, LOGGED)
+        logged = _first(connection, LOGGED)
         if self._written is None and logged is None:
             return
+        before: object = None
+        refusal: psycopg.Error | None = None
+        try:
+            before = self._value(connection, slots)
+        except REFUSED as error:
+            refusal = error
         acknowledged = self._ask(render(self.asked.method, self._templates, values))
         answered, answered_us = time.monotonic(), time.time_ns() // 1000
         late_ms: float | None = 0.0
         flushed: object = None
         looked = False
         try:
+            if refusal is not None:
+                raise refusal
             is_there = self._is_there(connection, slots, before)
             # Its commit was logged after `logged`, so that it is on the disk only if the log is there beyond that.
             flushed = None if logged is None else _first(connection, FLUSHED, [logged])
@@ -135,7 +145,7 @@ class Prober:
         )
         return next((one for one in found if one is not None), None)
 
-    def _is_there(self, connection: psycopg.Connection[Any], slots: Mapping[str, int | str], before: object) -> bool:
+    def _is_there(self, connection: psycopg.Connection[Any], slots: Mapping[str, str], before: object) -> bool:
         """Tell whether the database has what was acknowledged: a value that is not the one `before`, or what the answer says."""
         if self._written is None or not self._written.holds:
             return self._written is None or self._value(connection, slots) != before
@@ -151,7 +161,7 @@ class Prober:
         except psycopg.DataError:
             return False  # the answer has a value that no row could have
 
-    def _value(self, connection: psycopg.Connection[Any], slots: Mapping[str, int | str]) -> object:
+    def _value(self, connection: psycopg.Connection[Any], slots: Mapping[str, str]) -> object:
         if self._written is None or self._written.holds:
             return None
         return connection.execute(self._written.sql.encode(), [slots[self._written.slot]]).fetchone()
@@ -217,10 +227,9 @@ def draw_values(templates: Templates, chance: random.Random, own: Mapping[str, i
     return [str(own.get(slot.name or "", value)) for slot, value in zip(templates.slots, drawn, strict=True)]
 
 
-def held_in(templates: Templates, values: Sequence[str]) -> dict[str, int | str]:
-    """Read what a request holds, by the names of its slots. Texts that are whole numbers are numbers."""
-    named = {slot.name: value for slot, value in zip(templates.slots, values, strict=True) if slot.name is not None}
-    return {name: int(value) if WHOLE.fullmatch(value) else value for name, value in named.items()}
+def held_in(templates: Templates, values: Sequence[str]) -> dict[str, str]:
+    """Read what a request holds, by the names of its slots: as texts, which PostgreSQL takes for what stands beside them."""
+    return {slot.name: value for slot, value in zip(templates.slots, values, strict=True) if slot.name is not None}
 
 
 def render(method: str, templates: Templates, values: Sequence[str]) -> Request:

@@ -14,15 +14,17 @@ from fairground.measure.pgbench import last_line, rate_per_s
 from fairground.measure.statement_trial import Spot, StatementTrial
 from fairground.model import LoadRequest, Needs, Workload, foreign
 from fairground.model.contract import DataTable
-from fairground.model.slot import names_of, sources_of
-from fairground.model.source import Location, Source
+from fairground.model.slot import find_slots, names_of, sources_of
+from fairground.model.source import Location, Source, nearest
 from fairground.model.workload import GOOD
 from fairground.postgres import binary
 
 COUNTED = """SELECT 1 FROM pg_proc JOIN pg_language ON pg_language.oid = prolang
 WHERE proname = %(name)s AND pronamespace = 'public'::regnamespace AND lanname NOT IN ('sql', 'c', 'internal')"""
 """Finds a function whose calls the lab's database counts: those of SQL are part of the statement that calls them."""
-THERE = "SELECT 1 FROM pg_stat_user_tables WHERE relname = %(name)s"
+THERE = """SELECT 1 FROM pg_stat_user_tables JOIN pg_class ON pg_class.oid = relid
+WHERE pg_class.relname = %(name)s AND NOT relispartition"""
+"""Finds a table of any schema: the work on a partition is that of the whole table."""
 PGBENCH_S = 60.0
 
 
@@ -31,6 +33,7 @@ def try_workload(trial: StatementTrial, source: Source, workload: Workload) -> N
     for number, request in enumerate(workload.requests):
         around: Location = ("request", number) if workload.is_mix else ()
         _table(trial, source, request, around)
+        _cells(trial, source, request, (*around, *(() if workload.is_mix else ("request",))))
         _needs(trial, source, request.need, (*around, "needs" if workload.is_mix else "audit"))
     _audit(trial, source, workload)
 
@@ -51,11 +54,27 @@ def _needs(trial: StatementTrial, source: Source, need: Needs, here: Location) -
             trial.refuse(spot, f"`{spot.key}` names no {what} of", "see schema.sql")
 
 
+def _cells(trial: StatementTrial, source: Source, request: LoadRequest, here: Location) -> None:
+    """Try that the tables which a request draws from have the columns that its slots name."""
+    texts = {"path": request.path, "body": request.body or ""} | dict(request.headers)
+    for key, text in texts.items():
+        for slot in find_slots(text):
+            columns, column = trial.columns.get(slot.source or "", ()), slot.filling.partition(".")[2]
+            if columns and column not in columns:
+                spot = Spot(source, (*here, key) if key in ("path", "body") else (*here, "headers", key))
+                trial.refuse(
+                    spot,
+                    f"the table `{slot.source}` has no column `{column}` for `{spot.key}` of",
+                    nearest(column, columns, "columns"),
+                )
+
+
 def try_tables(trial: StatementTrial, source: Source, tables: Mapping[str, DataTable]) -> None:
     """Try the statements of tables that requests draw from. Each has rows, and its columns have names."""
-    for name, table in tables.items():
+    for name, table in sorted(tables.items(), key=lambda one: bool(one[1].for_each)):
         if not table.sql:
-            trial.columns[name] = (*trial.columns.get(table.for_each, ()), *table.keep)
+            written = tuple(table.rows[0]) if table.rows else ()
+            trial.columns[name] = (*written, *trial.columns.get(table.for_each, ()), *table.keep)
             continue
         spot = Spot(source, ("data", name, "sql"))
         rows = trial.answer(spot, table.sql)

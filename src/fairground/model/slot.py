@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from fairground.model.workload import LoadRequest
@@ -57,6 +57,14 @@ def find_slots(text: str, header: str | None = None) -> Iterator[FoundSlot]:
         source = supplied[1] if supplied else None
         yield FoundSlot(found.start(), found.end(), name, filling, source, bool(supplied and supplied[3]))
         before = ""
+
+
+def place_values(text: str, values: Mapping[str, str]) -> str:
+    """Put values, by the names of slots, in the place of those slots of a template."""
+    for slot in reversed(list(find_slots(text))):
+        if slot.name is not None and slot.name in values:
+            text = text[: slot.start] + values[slot.name] + text[slot.end :]
+    return text
 
 
 def slots_of(request: LoadRequest) -> tuple[FoundSlot, ...]:

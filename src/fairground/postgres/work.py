@@ -11,10 +11,14 @@ from fairground.model import DatabaseWork, StatementWork, TableWork
 from fairground.postgres.names import MARKED
 
 TABLES = (
-    "SELECT relname, coalesce(seq_scan, 0) + coalesce(idx_scan, 0), coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0),"
-    " coalesce(seq_tup_read, 0), n_tup_ins, n_tup_upd, n_tup_del FROM pg_stat_user_tables"
-    " WHERE %(numbers)s::oid[] IS NULL OR relid = ANY(%(numbers)s::oid[])"
+    "SELECT whole.relname, sum(coalesce(seq_scan, 0) + coalesce(idx_scan, 0))::bigint,"
+    " sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::bigint, sum(coalesce(seq_tup_read, 0))::bigint,"
+    " sum(n_tup_ins)::bigint, sum(n_tup_upd)::bigint, sum(n_tup_del)::bigint"
+    " FROM pg_stat_user_tables AS part JOIN pg_class AS whole ON whole.oid = coalesce(pg_partition_root(part.relid), part.relid)"
+    " WHERE %(numbers)s::oid[] IS NULL OR whole.oid = ANY(%(numbers)s::oid[]) GROUP BY whole.relname"
 )
+"""What is done on a partition is counted there alone, so that it is the work of the whole table. Tables of one name in several
+schemas are one."""
 NUMBERS = "SELECT coalesce(array_agg(relid::bigint), '{}') FROM pg_stat_user_tables"
 FUNCTIONS = "SELECT funcname, sum(calls)::bigint FROM pg_stat_user_functions GROUP BY funcname"
 HAS_STATEMENTS = "SELECT current_setting('pg_stat_statements.track', true) IN ('top', 'all')"
