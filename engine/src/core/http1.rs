@@ -10,10 +10,14 @@ const HELD_BYTES: usize = 256 * 1024 * 1024;
 const LEAST_BODY_BYTES: usize = 256 * 1024;
 const MAX_HEADERS: usize = 128;
 const MAX_CHUNK_LINE_BYTES: usize = 4 * 1024;
+/// A chunk of one byte takes six.
+const MOST_WIRE_PER_BODY: usize = 8;
 const HEAD_TOO_LONG: &str = "the header is longer than 32 KiB";
 const BODY_TOO_LONG: &str =
     "the body is longer than 16 MiB, or than one connection's share of 256 MiB";
 const CHUNK_LINE_TOO_LONG: &str = "a chunk's size line is too long";
+const CHUNKS_TOO_LONG: &str = "the chunks take more than 8 times the longest body";
+const TRAILERS_TOO_LONG: &str = "the trailers are longer than 32 KiB";
 
 /// What is known after some more bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -179,7 +183,7 @@ impl Progress {
                 Step::Done
             }
             Framing::Length(_) => Step::More,
-            Framing::Chunked => self.step_chunks(bytes),
+            Framing::Chunked => self.step_chunks(bytes, body_start),
             Framing::UntilClose if bytes.len() - body_start > self.most_body_bytes => {
                 Step::Bad(BODY_TOO_LONG)
             }
@@ -191,7 +195,8 @@ impl Progress {
         }
     }
 
-    fn step_chunks(&mut self, bytes: &[u8]) -> Step {
+    fn step_chunks(&mut self, bytes: &[u8], body_start: usize) -> Step {
+        let most_bytes = MOST_WIRE_PER_BODY * self.most_body_bytes + MAX_HEAD_BYTES;
         while !self.in_trailers {
             let rest = &bytes[self.chunk_start..];
             let (line, size) = match httparse::parse_chunk_size(rest) {
@@ -221,24 +226,29 @@ impl Progress {
             }
             self.decoded.extend_from_slice(&rest[line..line + size]);
             self.chunk_start += line + size + 2;
+            if self.chunk_start - body_start > most_bytes {
+                return Step::Bad(CHUNKS_TOO_LONG);
+            }
         }
         self.step_trailers(bytes)
     }
 
     fn step_trailers(&mut self, bytes: &[u8]) -> Step {
-        loop {
-            let rest = &bytes[self.chunk_start..];
-            match rest.windows(2).position(|pair| pair == b"\r\n") {
-                Some(0) => {
-                    self.end = self.chunk_start + 2;
-                    return Step::Done;
-                }
-                Some(length) if length <= MAX_CHUNK_LINE_BYTES => self.chunk_start += length + 2,
-                None if rest.strip_suffix(b"\r").unwrap_or(rest).len() <= MAX_CHUNK_LINE_BYTES => {
-                    return Step::More;
-                }
-                _ => return Step::Bad("a trailer line is too long"),
+        let rest = &bytes[self.chunk_start..];
+        // Most answers have none, and need no room for them.
+        if rest.starts_with(b"\r\n") {
+            self.end = self.chunk_start + 2;
+            return Step::Done;
+        }
+        let mut trailers = [httparse::EMPTY_HEADER; MAX_HEADERS];
+        match httparse::parse_headers(rest, &mut trailers) {
+            Ok(httparse::Status::Complete((length, _))) if length <= MAX_HEAD_BYTES => {
+                self.end = self.chunk_start + length;
+                Step::Done
             }
+            Ok(httparse::Status::Partial) if rest.len() <= MAX_HEAD_BYTES => Step::More,
+            Ok(_) => Step::Bad(TRAILERS_TOO_LONG),
+            Err(_) => Step::Bad("the trailers are not HTTP, or more than 128"),
         }
     }
 

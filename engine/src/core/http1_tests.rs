@@ -205,6 +205,10 @@ const GARBAGE: &[(&str, &str)] = &[
         "a chunk is longer than its size says",
     ),
     (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nrubbish\r\n\r\n",
+        "the trailers are not HTTP, or more than 128",
+    ),
+    (
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\n",
         BODY_TOO_LONG,
     ),
@@ -244,12 +248,23 @@ fn limits_hold() {
         bad(&format!("{chunks}1;{}", "a".repeat(MAX_CHUNK_LINE_BYTES))),
         "a chunk's size line is too long"
     );
+    let long = "a".repeat(MAX_CHUNK_LINE_BYTES - 100);
     assert_eq!(
         bad(&format!(
             "{chunks}0\r\n{}",
-            "a".repeat(MAX_CHUNK_LINE_BYTES + 1)
+            format!("x: {long}\r\n").repeat(9)
         )),
-        "a trailer line is too long"
+        "the trailers are longer than 32 KiB"
+    );
+    let chunk = format!("1;{long}\r\nx\r\n");
+    let whole = format!("{chunks}{}", chunk.repeat(20));
+    let step = |most| Progress::new(most).step(whole.as_bytes(), false, false);
+    assert_eq!(
+        (step(1000), step(8000)),
+        (
+            Step::Bad("the chunks take more than 8 times the longest body"),
+            Step::More
+        )
     );
 }
 
