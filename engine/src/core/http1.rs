@@ -15,6 +15,7 @@ const MOST_WIRE_PER_BODY: usize = 8;
 const HEAD_TOO_LONG: &str = "the header is longer than 32 KiB";
 const BODY_TOO_LONG: &str =
     "the body is longer than 16 MiB, or than one connection's share of 256 MiB";
+const NO_CHUNK_SIZE: &str = "a chunk's size is not a hexadecimal number";
 const CHUNK_LINE_TOO_LONG: &str = "a chunk's size line is too long";
 const CHUNKS_TOO_LONG: &str = "the chunks take more than 8 times the longest body";
 const TRAILERS_TOO_LONG: &str = "the trailers are longer than 32 KiB";
@@ -199,6 +200,10 @@ impl Progress {
         let most_bytes = MOST_WIRE_PER_BODY * self.most_body_bytes + MAX_HEAD_BYTES;
         while !self.in_trailers {
             let rest = &bytes[self.chunk_start..];
+            // To `httparse` a line without a size is one of 0.
+            if rest.first().is_some_and(|byte| !byte.is_ascii_hexdigit()) {
+                return Step::Bad(NO_CHUNK_SIZE);
+            }
             let (line, size) = match httparse::parse_chunk_size(rest) {
                 Ok(httparse::Status::Complete((line, _))) if line > MAX_CHUNK_LINE_BYTES => {
                     return Step::Bad(CHUNK_LINE_TOO_LONG);
@@ -208,7 +213,7 @@ impl Progress {
                     return Step::Bad(CHUNK_LINE_TOO_LONG);
                 }
                 Ok(httparse::Status::Partial) => return Step::More,
-                Err(_) => return Step::Bad("a chunk's size is not a hexadecimal number"),
+                Err(_) => return Step::Bad(NO_CHUNK_SIZE),
             };
             if size > self.most_body_bytes || self.decoded.len() + size > self.most_body_bytes {
                 return Step::Bad(BODY_TOO_LONG);

@@ -205,6 +205,14 @@ const GARBAGE: &[(&str, &str)] = &[
         "a chunk is longer than its size says",
     ),
     (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n\r\n\r\n",
+        "a chunk's size is not a hexadecimal number",
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n\r\n5\r\nworld\r\n0\r\n\r\n",
+        "a chunk's size is not a hexadecimal number",
+    ),
+    (
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nrubbish\r\n\r\n",
         "the trailers are not HTTP, or more than 128",
     ),
