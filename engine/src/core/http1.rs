@@ -322,10 +322,7 @@ fn parse_head(
         Err(error) => return Err(reason(error)),
     };
     let status = response.code.ok_or("the status line has no status")?;
-    let mut fields = Fields {
-        keep_alive: response.version == Some(1),
-        ..Fields::default()
-    };
+    let mut fields = Fields::default();
     for header in response.headers.iter() {
         fields.read(header, bytes)?;
     }
@@ -342,7 +339,7 @@ fn parse_head(
         content_type: fields.content_type,
         content_encoding: fields.content_encoding,
         framing,
-        close: !fields.keep_alive,
+        close: fields.close || response.version == Some(0) && !fields.keep_alive,
         body_start,
     }))
 }
@@ -351,6 +348,8 @@ fn parse_head(
 struct Fields {
     length: Option<usize>,
     chunked: bool,
+    /// Stands above `keep_alive`, whichever comes first.
+    close: bool,
     keep_alive: bool,
     content_type: Option<Range<usize>>,
     content_encoding: Option<Range<usize>>,
@@ -364,7 +363,7 @@ impl Fields {
             10 if name.eq_ignore_ascii_case("connection") => {
                 for token in value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii) {
                     if token.eq_ignore_ascii_case(b"close") {
-                        self.keep_alive = false;
+                        self.close = true;
                     } else if token.eq_ignore_ascii_case(b"keep-alive") {
                         self.keep_alive = true;
                     }

@@ -125,6 +125,18 @@ fn connection_close() {
             "HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive\r\n\r\n",
             false,
         ),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\nConnection: keep-alive\r\n\r\n",
+            true,
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive, close\r\n\r\n",
+            true,
+        ),
+        (
+            "HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: close, keep-alive\r\n\r\n",
+            true,
+        ),
     ];
     for (bytes, close) in rows {
         let (step, progress) = read(bytes, false, false);
