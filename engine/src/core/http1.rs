@@ -153,10 +153,13 @@ impl Progress {
                 }
                 Ok(Some(mut head)) => {
                     shift(&mut head, &mut self.headers, self.head_start);
-                    if head.status == 101 {
-                        return Step::Bad("status 101 to a request that asked for no upgrade");
-                    }
                     if head.status < 200 {
+                        if head.status < 100 {
+                            return Step::Bad("a status below 100");
+                        }
+                        if head.status == 101 {
+                            return Step::Bad("status 101 to a request that asked for no upgrade");
+                        }
                         self.head_start = head.body_start;
                         if self.head_start > MAX_HEAD_BYTES {
                             return Step::Bad("interim answers without end");

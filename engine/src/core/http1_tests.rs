@@ -236,6 +236,10 @@ const GARBAGE: &[(&str, &str)] = &[
         "HTTP/1.1 101 Switching Protocols\r\n\r\n",
         "status 101 to a request that asked for no upgrade",
     ),
+    (
+        "HTTP/1.1 099 Odd\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+        "a status below 100",
+    ),
 ];
 
 /// What is not HTTP is called so, with the reason.
