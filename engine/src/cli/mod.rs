@@ -240,7 +240,8 @@ fn report(measurement: &Measurement, voice: Voice) -> u8 {
     if measurement.interrupted {
         return INTERRUPTED;
     }
-    if measurement.connected {
+    // Where nothing was due yet, nobody has asked the server.
+    if measurement.connected || measurement.record.life_sent == 0 {
         return 0;
     }
     voice.tell(&never_connected(measurement))

@@ -66,6 +66,7 @@ impl<S: Stream> Worker<S> {
     }
 
     fn open(&mut self, index: usize) {
+        self.note_attempt();
         let dial = self.dial(index);
         match self.connections.open(index, &dial) {
             Ok(true) => {
