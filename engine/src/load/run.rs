@@ -299,11 +299,18 @@ impl<'a> Controller<'a> {
         self.deadline_ns = match (phase, &self.config.offered) {
             (Phase::Window, Some(_)) => self.window.start.schedule_ns + window_ns,
             // Where no schedule decides, the window lasts as long as asked from when all threads count: `on_entered` says when.
-            (Phase::Drain, _) => now_ns + self.config.load.timeout_ms * 1_000_000 + DRAIN_SLACK_NS,
+            (Phase::Drain, _) => now_ns + self.longest_ns() + DRAIN_SLACK_NS,
             _ => FOREVER_NS,
         };
         self.control.give(self.orders);
         self.control.wake();
+    }
+
+    /// The longest that a request can be under way. One that waits for a handshake has its timeout behind that, where it counts
+    /// apart.
+    fn longest_ns(&self) -> u64 {
+        let counts_apart = self.config.tls.is_some() && self.config.load.keep_alive;
+        self.config.load.timeout_ms * 1_000_000 * (1 + u64::from(counts_apart))
     }
 
     /// Once all threads are in a phase, those who read other counters may do so.
