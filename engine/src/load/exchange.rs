@@ -16,6 +16,15 @@ const BROKEN_SEND_WAIT_NS: u64 = 1_000_000;
 const SAMPLE_BYTES: usize = 300;
 const CLOSED_BEFORE: &str = "the connection was closed after an earlier answer of the batch";
 
+/// What a connection does once an answer, or a part of one, has been taken.
+enum After {
+    /// It waits for the rest.
+    Waits,
+    /// Another request of its batch is answered next.
+    Others,
+    Free,
+}
+
 impl<S: Stream> Worker<S> {
     /// Renders request `number`, and those that are sent with it, and sends them, on a new connection if need be. Never ends in
     /// another `issue`: a failure at once is taken up again by the clock.
@@ -139,12 +148,12 @@ impl<S: Stream> Worker<S> {
         match self.connections.all[index].flush() {
             Ok(bytes) => self.counting.record.bytes(bytes, 0),
             Err(error) => {
-                self.end(
-                    index,
-                    Outcome::Reset,
-                    &format!("the request could not be sent: {error}"),
-                );
-                self.connections.all[index].close();
+                // A server that would not read all of the request may have answered before it hung up.
+                if !self.take_all(index, true) {
+                    let reason = format!("the request could not be sent: {error}");
+                    self.end(index, Outcome::Reset, &reason);
+                    self.connections.all[index].close();
+                }
                 self.again_after(index, BROKEN_SEND_WAIT_NS);
             }
         }
@@ -152,8 +161,20 @@ impl<S: Stream> Worker<S> {
 
     /// `gone`: the server will send no more than what is already here.
     pub(crate) fn receive(&mut self, index: usize, gone: bool) {
+        if self.take_all(index, gone) {
+            self.again(index);
+        }
+    }
+
+    /// Ends the requests whose answers are here. True: the connection can have its next request.
+    fn take_all(&mut self, index: usize, gone: bool) -> bool {
         let mut received = self.read(index, gone);
-        while self.take(index, received, gone) {
+        loop {
+            match self.take(index, received, gone) {
+                After::Waits => return false,
+                After::Free => return true,
+                After::Others => {}
+            }
             received = self.connections.all[index].follow(&self.scratch);
             if received == Received::More {
                 received = self.read(index, gone);
@@ -174,11 +195,11 @@ impl<S: Stream> Worker<S> {
         received
     }
 
-    /// Ends the request that is answered next by what came of it. True: another one of its batch waits.
-    fn take(&mut self, index: usize, received: Received, gone: bool) -> bool {
+    /// Ends the request that is answered next by what came of it.
+    fn take(&mut self, index: usize, received: Received, gone: bool) -> After {
         match received {
-            Received::More => {}
-            Received::Whole => return self.answered(index, gone),
+            Received::More => After::Waits,
+            Received::Whole => self.answered(index, gone),
             Received::Bad(reason) => self.failed(index, Outcome::Malformed, reason),
             Received::Ended { by_reset } => {
                 if self.connections.all[index].answers > 0 {
@@ -194,20 +215,18 @@ impl<S: Stream> Worker<S> {
                     index,
                     Outcome::Reset,
                     &format!("{when} {how} before the whole answer"),
-                );
+                )
             }
         }
-        false
     }
 
-    fn failed(&mut self, index: usize, outcome: Outcome, reason: &str) {
+    fn failed(&mut self, index: usize, outcome: Outcome, reason: &str) -> After {
         self.end(index, outcome, reason);
         self.connections.all[index].close();
-        self.again(index);
+        After::Free
     }
 
-    /// True: another request of the batch waits for its answer.
-    fn answered(&mut self, index: usize, gone: bool) -> bool {
+    fn answered(&mut self, index: usize, gone: bool) -> After {
         let conn = &self.connections.all[index];
         let (held, has_others) = (conn.held(), conn.has_others());
         let answer = conn.answer(&self.scratch);
@@ -221,8 +240,12 @@ impl<S: Stream> Worker<S> {
         let is_clean =
             has_others || !gone && extra_bytes == 0 && conn.is_all_sent() && !conn.has_ended();
         let keeps = self.config.load.keep_alive && !answer.close && is_clean;
-        let closes = self.config.load.keep_alive && extra_bytes == 0 && !keeps;
         let announced = answer.close;
+        // Where the answer came before all of the request was sent, it is the engine that gives the connection up.
+        let closes = self.config.load.keep_alive
+            && extra_bytes == 0
+            && !keeps
+            && (announced || conn.is_all_sent());
         if self.counting.record.wants_sample(judgement.outcome) {
             let (status, body) = (Some(answer.status), Some(first_bytes(answer.body)));
             self.keep_sample(index, &judgement, status, body);
@@ -235,7 +258,7 @@ impl<S: Stream> Worker<S> {
         let conn = &mut self.connections.all[index];
         conn.answers += u64::from(keeps);
         if keeps && conn.go_on() {
-            return true;
+            return After::Others;
         }
         if keeps {
             conn.state = State::Idle;
@@ -243,8 +266,7 @@ impl<S: Stream> Worker<S> {
             self.end_others(index, Outcome::Reset, CLOSED_BEFORE);
             self.connections.all[index].close();
         }
-        self.again(index);
-        false
+        After::Free
     }
 
     /// Ends an exchange that got no whole answer, and those behind it.
