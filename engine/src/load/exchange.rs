@@ -303,15 +303,14 @@ impl<S: Stream> Worker<S> {
     /// A scan now and then is cheaper than a timer for each request.
     pub(crate) fn end_late_requests(&mut self) {
         for index in 0..self.connections.all.len() {
-            let conn = &self.connections.all[index];
-            let is_made = matches!(conn.state, State::Connecting | State::Handshaking);
-            let waits = is_made || conn.state == State::Busy;
-            if !waits
-                || self.now_ns.saturating_sub(conn.held().exchange.sent_ns) < self.timing.timeout_ns
-            {
+            if self.is_late(index) && self.connections.all[index].state == State::Busy {
+                // Where the engine itself stood still, its answer may lie in the socket.
+                self.receive(index, false);
+            }
+            if !self.is_late(index) {
                 continue;
             }
-            if is_made {
+            if self.connections.all[index].state != State::Busy {
                 self.connect_failed(index, None);
             } else {
                 let timeout_ms = self.config.load.timeout_ms;
@@ -324,6 +323,14 @@ impl<S: Stream> Worker<S> {
                 self.again(index);
             }
         }
+    }
+
+    /// Whether a connection's request has waited for its timeout.
+    fn is_late(&self, index: usize) -> bool {
+        let conn = &self.connections.all[index];
+        let waits = !matches!(conn.state, State::Closed | State::Idle);
+        let sent_ns = conn.held().exchange.sent_ns;
+        waits && self.now_ns.saturating_sub(sent_ns) >= self.timing.timeout_ns
     }
 
     fn book(&mut self, index: usize, outcome: Outcome, body_checked: bool) {
