@@ -5,6 +5,7 @@ use std::io;
 use crate::core::expect::Judgement;
 use crate::core::outcome::Outcome;
 use crate::core::record::{Ended, Sample};
+use crate::core::sample::is_wanted;
 use crate::load::conn::{Exchange, Received, State};
 use crate::load::judging::judge;
 use crate::load::stream::Stream;
@@ -246,7 +247,8 @@ impl<S: Stream> Worker<S> {
             && extra_bytes == 0
             && !keeps
             && (announced || conn.is_all_sent());
-        if self.counting.record.wants_sample(judgement.outcome) {
+        let samples = &self.counting.record.samples;
+        if is_wanted(samples, judgement.outcome, &judgement.reason) {
             let (status, body) = (Some(answer.status), Some(first_bytes(answer.body)));
             self.keep_sample(index, &judgement, status, body);
         }
@@ -288,7 +290,7 @@ impl<S: Stream> Worker<S> {
     }
 
     fn end_one(&mut self, index: usize, outcome: Outcome, reason: &str) {
-        if self.counting.record.wants_sample(outcome) {
+        if is_wanted(&self.counting.record.samples, outcome, reason) {
             let (status, bytes) = self.connections.all[index].partial(&self.scratch);
             let body = (!bytes.is_empty()).then(|| first_bytes(bytes));
             let judgement = Judgement {
