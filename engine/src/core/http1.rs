@@ -238,16 +238,18 @@ impl Progress {
                 return Step::Bad(CHUNKS_TOO_LONG);
             }
         }
-        self.step_trailers(bytes)
-    }
-
-    fn step_trailers(&mut self, bytes: &[u8]) -> Step {
-        let rest = &bytes[self.chunk_start..];
-        // Most answers have none, and need no room for them.
-        if rest.starts_with(b"\r\n") {
+        if bytes[self.chunk_start..].starts_with(b"\r\n") {
             self.end = self.chunk_start + 2;
             return Step::Done;
         }
+        self.step_trailers(bytes)
+    }
+
+    /// Most answers have none, and need no room for them.
+    #[cold]
+    #[inline(never)]
+    fn step_trailers(&mut self, bytes: &[u8]) -> Step {
+        let rest = &bytes[self.chunk_start..];
         let mut trailers = [httparse::EMPTY_HEADER; MAX_HEADERS];
         match httparse::parse_headers(rest, &mut trailers) {
             Ok(httparse::Status::Complete((length, _))) if length <= MAX_HEAD_BYTES => {
@@ -261,6 +263,7 @@ impl Progress {
     }
 
     /// The answer, after `step` said `Done` for the same `bytes`.
+    #[inline(always)]
     pub fn answer<'a>(&'a self, bytes: &'a [u8]) -> Answer<'a> {
         let head = self.head.as_ref().expect("`answer` is called after `Done`");
         let body = match head.framing {
@@ -325,7 +328,10 @@ fn parse_head(
         Err(error) => return Err(reason(error)),
     };
     let status = response.code.ok_or("the status line has no status")?;
-    let mut fields = Fields::default();
+    let mut fields = Fields {
+        keep_alive: response.version == Some(1),
+        ..Fields::default()
+    };
     for header in response.headers.iter() {
         fields.read(header, bytes)?;
     }
@@ -342,7 +348,7 @@ fn parse_head(
         content_type: fields.content_type,
         content_encoding: fields.content_encoding,
         framing,
-        close: fields.close || response.version == Some(0) && !fields.keep_alive,
+        close: fields.close | !fields.keep_alive,
         body_start,
     }))
 }

@@ -150,7 +150,7 @@ impl<S: Stream> Worker<S> {
             Ok(bytes) => self.counting.record.bytes(bytes, 0),
             Err(error) => {
                 // A server that would not read all of the request may have answered before it hung up.
-                if !self.take_all(index, true) {
+                if !self.take_rest(index, true) {
                     let reason = format!("the request could not be sent: {error}");
                     self.end(index, Outcome::Reset, &reason);
                     self.connections.all[index].close();
@@ -161,13 +161,22 @@ impl<S: Stream> Worker<S> {
     }
 
     /// `gone`: the server will send no more than what is already here.
+    #[inline(always)]
     pub(crate) fn receive(&mut self, index: usize, gone: bool) {
         if self.take_all(index, gone) {
             self.again(index);
         }
     }
 
+    /// As `take_all`, where no event told of answers: apart from the path of every request, which is compiled into one piece.
+    #[cold]
+    #[inline(never)]
+    fn take_rest(&mut self, index: usize, gone: bool) -> bool {
+        self.take_all(index, gone)
+    }
+
     /// Ends the requests whose answers are here. True: the connection can have its next request.
+    #[inline(always)]
     fn take_all(&mut self, index: usize, gone: bool) -> bool {
         let mut received = self.read(index, gone);
         loop {
@@ -197,6 +206,7 @@ impl<S: Stream> Worker<S> {
     }
 
     /// Ends the request that is answered next by what came of it.
+    #[inline(always)]
     fn take(&mut self, index: usize, received: Received, gone: bool) -> After {
         match received {
             Received::More => After::Waits,
@@ -227,6 +237,7 @@ impl<S: Stream> Worker<S> {
         After::Free
     }
 
+    #[inline(always)]
     fn answered(&mut self, index: usize, gone: bool) -> After {
         let conn = &self.connections.all[index];
         let (held, has_others) = (conn.held(), conn.has_others());
@@ -307,7 +318,9 @@ impl<S: Stream> Worker<S> {
         for index in 0..self.connections.all.len() {
             if self.is_late(index) && self.connections.all[index].state == State::Busy {
                 // Where the engine itself stood still, its answer may lie in the socket.
-                self.receive(index, false);
+                if self.take_rest(index, false) {
+                    self.again(index);
+                }
             }
             if !self.is_late(index) {
                 continue;
