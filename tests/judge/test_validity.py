@@ -215,6 +215,7 @@ def test_short_latencies_do_not_make_a_lag_long() -> None:
     [
         ("Address not available", [Severity.VOID]),
         ("no local port is free; keep connections alive", [Severity.VOID]),
+        ("Cannot allocate memory (os error 12)", [Severity.VOID]),
         ("Too many open files (os error 24)", [Severity.VOID]),
         ("Connection refused (os error 111)", []),
         ("timed out", []),

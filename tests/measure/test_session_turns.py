@@ -12,6 +12,7 @@ from builders.sessions import pair
 from fairground.measure import loaded, stack
 from fairground.measure.schedule import SideBySide, Turns, Whole, WholeWindows, whole
 from fairground.measure.session import ArmSession
+from fairground.measure.turntaking import silence_of
 from fairground.model import (
     Finding,
     Severity,
@@ -42,6 +43,12 @@ def test_each_arm_is_loaded_for_its_own_turn(folder: Path, monkeypatch: pytest.M
         made = session.load(Turns(("a", "b"), LOAD, 0.4, 0.8, each=(("a", 0.1, 3), ("b", 0.4, 1))))
     assert slept == [0.1, 0.4, 0.1, 0.1] and (world.log.count("a turn"), world.log.count("b turn")) == (3, 1)
     assert [(window.arm, window.window_s, round(window.lingered_s, 6)) for window in made] == [("a", 3.0, 0.9), ("b", 1.0, 0.6)]
+
+
+@pytest.mark.parametrize("timeout_ms", [1_000, 60_000])
+def test_an_engine_may_wait_for_a_handshake_and_for_the_answer_behind_it(timeout_ms: int) -> None:
+    """Each of them may take a timeout, and the engine's drain a little more."""
+    assert silence_of(timeout_ms) > 2 * timeout_ms / 1000 + 0.5
 
 
 def test_turns_after_a_whole_window_are_those_of_their_own_generator(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ mod summary;
 mod wire;
 
 use std::fs::File;
-use std::io::{BufRead, BufWriter, IsTerminal, Write};
+use std::io::{BufRead, BufWriter, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::mpsc::{Sender, channel};
 
@@ -198,7 +198,7 @@ impl RunArgs {
         };
         match File::create(path) {
             Ok(file) => Ok(Some((file, path))),
-            Err(error) => Err(cannot_be_written(path, &error)),
+            Err(error) => Err(cannot_be_written(&format!("`{path}`"), &error)),
         }
     }
 }
@@ -223,27 +223,36 @@ fn run_command(args: &RunArgs, voice: Voice) -> Result<u8, EngineError> {
     }
     let code = report(&measurement, voice);
     if let Some((file, path)) = hgrm {
-        write_hgrm(&measurement.record.latency_ok(), &mut BufWriter::new(file))
-            .map_err(|error| cannot_be_written(path, &error))?;
+        let mut out = BufWriter::new(file);
+        write_hgrm(&measurement.record.latency_ok(), &mut out)
+            .and_then(|()| out.flush())
+            .map_err(|error| cannot_be_written(&format!("`{path}`"), &error))?;
     }
-    Ok(code)
+    code
 }
 
-fn report(measurement: &Measurement, voice: Voice) -> u8 {
+fn report(measurement: &Measurement, voice: Voice) -> Result<u8, EngineError> {
     let document = Document::new(measurement);
     let text = match voice {
         Voice::Machine => serde_json::to_string(&document).expect("a result is plain data") + "\n",
         Voice::Person => summary::text(&document, &measurement.config),
     };
-    // Whoever closed the pipe does not want the result.
-    let _ = std::io::stdout().write_all(text.as_bytes());
+    let mut out = std::io::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        // Whoever closed the pipe does not want the result.
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            return Err(cannot_be_written("the result", &error));
+        }
+        _ => {}
+    }
     if measurement.interrupted {
-        return INTERRUPTED;
+        return Ok(INTERRUPTED);
     }
-    if measurement.connected {
-        return 0;
+    // Where nothing was due yet, nobody has asked the server.
+    if measurement.connected || measurement.record.life_sent == 0 {
+        return Ok(0);
     }
-    voice.tell(&never_connected(measurement))
+    Err(never_connected(measurement))
 }
 
 fn never_connected(measurement: &Measurement) -> EngineError {
@@ -255,8 +264,8 @@ fn never_connected(measurement: &Measurement) -> EngineError {
     })
 }
 
-fn cannot_be_written(path: &str, error: &std::io::Error) -> EngineError {
-    EngineError::File(format!("`{path}` cannot be written: {error}"))
+fn cannot_be_written(what: &str, error: &std::io::Error) -> EngineError {
+    EngineError::File(format!("{what} cannot be written: {error}"))
 }
 
 fn read_plan(source: &str) -> Result<String, EngineError> {

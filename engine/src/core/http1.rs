@@ -10,10 +10,15 @@ const HELD_BYTES: usize = 256 * 1024 * 1024;
 const LEAST_BODY_BYTES: usize = 256 * 1024;
 const MAX_HEADERS: usize = 128;
 const MAX_CHUNK_LINE_BYTES: usize = 4 * 1024;
+/// A chunk of one byte takes six.
+const MOST_WIRE_PER_BODY: usize = 8;
 const HEAD_TOO_LONG: &str = "the header is longer than 32 KiB";
 const BODY_TOO_LONG: &str =
     "the body is longer than 16 MiB, or than one connection's share of 256 MiB";
+const NO_CHUNK_SIZE: &str = "a chunk's size is not a hexadecimal number";
 const CHUNK_LINE_TOO_LONG: &str = "a chunk's size line is too long";
+const CHUNKS_TOO_LONG: &str = "the chunks take more than 8 times the longest body";
+const TRAILERS_TOO_LONG: &str = "the trailers are longer than 32 KiB";
 
 /// What is known after some more bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,10 +153,13 @@ impl Progress {
                 }
                 Ok(Some(mut head)) => {
                     shift(&mut head, &mut self.headers, self.head_start);
-                    if head.status == 101 {
-                        return Step::Bad("status 101 to a request that asked for no upgrade");
-                    }
                     if head.status < 200 {
+                        if head.status < 100 {
+                            return Step::Bad("a status below 100");
+                        }
+                        if head.status == 101 {
+                            return Step::Bad("status 101 to a request that asked for no upgrade");
+                        }
                         self.head_start = head.body_start;
                         if self.head_start > MAX_HEAD_BYTES {
                             return Step::Bad("interim answers without end");
@@ -179,7 +187,7 @@ impl Progress {
                 Step::Done
             }
             Framing::Length(_) => Step::More,
-            Framing::Chunked => self.step_chunks(bytes),
+            Framing::Chunked => self.step_chunks(bytes, body_start),
             Framing::UntilClose if bytes.len() - body_start > self.most_body_bytes => {
                 Step::Bad(BODY_TOO_LONG)
             }
@@ -191,9 +199,14 @@ impl Progress {
         }
     }
 
-    fn step_chunks(&mut self, bytes: &[u8]) -> Step {
+    fn step_chunks(&mut self, bytes: &[u8], body_start: usize) -> Step {
+        let most_bytes = MOST_WIRE_PER_BODY * self.most_body_bytes + MAX_HEAD_BYTES;
         while !self.in_trailers {
             let rest = &bytes[self.chunk_start..];
+            // To `httparse` a line without a size is one of 0.
+            if rest.first().is_some_and(|byte| !byte.is_ascii_hexdigit()) {
+                return Step::Bad(NO_CHUNK_SIZE);
+            }
             let (line, size) = match httparse::parse_chunk_size(rest) {
                 Ok(httparse::Status::Complete((line, _))) if line > MAX_CHUNK_LINE_BYTES => {
                     return Step::Bad(CHUNK_LINE_TOO_LONG);
@@ -203,7 +216,7 @@ impl Progress {
                     return Step::Bad(CHUNK_LINE_TOO_LONG);
                 }
                 Ok(httparse::Status::Partial) => return Step::More,
-                Err(_) => return Step::Bad("a chunk's size is not a hexadecimal number"),
+                Err(_) => return Step::Bad(NO_CHUNK_SIZE),
             };
             if size > self.most_body_bytes || self.decoded.len() + size > self.most_body_bytes {
                 return Step::Bad(BODY_TOO_LONG);
@@ -221,28 +234,36 @@ impl Progress {
             }
             self.decoded.extend_from_slice(&rest[line..line + size]);
             self.chunk_start += line + size + 2;
+            if self.chunk_start - body_start > most_bytes {
+                return Step::Bad(CHUNKS_TOO_LONG);
+            }
+        }
+        if bytes[self.chunk_start..].starts_with(b"\r\n") {
+            self.end = self.chunk_start + 2;
+            return Step::Done;
         }
         self.step_trailers(bytes)
     }
 
+    /// Most answers have none, and need no room for them.
+    #[cold]
+    #[inline(never)]
     fn step_trailers(&mut self, bytes: &[u8]) -> Step {
-        loop {
-            let rest = &bytes[self.chunk_start..];
-            match rest.windows(2).position(|pair| pair == b"\r\n") {
-                Some(0) => {
-                    self.end = self.chunk_start + 2;
-                    return Step::Done;
-                }
-                Some(length) if length <= MAX_CHUNK_LINE_BYTES => self.chunk_start += length + 2,
-                None if rest.strip_suffix(b"\r").unwrap_or(rest).len() <= MAX_CHUNK_LINE_BYTES => {
-                    return Step::More;
-                }
-                _ => return Step::Bad("a trailer line is too long"),
+        let rest = &bytes[self.chunk_start..];
+        let mut trailers = [httparse::EMPTY_HEADER; MAX_HEADERS];
+        match httparse::parse_headers(rest, &mut trailers) {
+            Ok(httparse::Status::Complete((length, _))) if length <= MAX_HEAD_BYTES => {
+                self.end = self.chunk_start + length;
+                Step::Done
             }
+            Ok(httparse::Status::Partial) if rest.len() <= MAX_HEAD_BYTES => Step::More,
+            Ok(_) => Step::Bad(TRAILERS_TOO_LONG),
+            Err(_) => Step::Bad("the trailers are not HTTP, or more than 128"),
         }
     }
 
     /// The answer, after `step` said `Done` for the same `bytes`.
+    #[inline(always)]
     pub fn answer<'a>(&'a self, bytes: &'a [u8]) -> Answer<'a> {
         let head = self.head.as_ref().expect("`answer` is called after `Done`");
         let body = match head.framing {
@@ -327,7 +348,7 @@ fn parse_head(
         content_type: fields.content_type,
         content_encoding: fields.content_encoding,
         framing,
-        close: !fields.keep_alive,
+        close: fields.close | !fields.keep_alive,
         body_start,
     }))
 }
@@ -336,6 +357,8 @@ fn parse_head(
 struct Fields {
     length: Option<usize>,
     chunked: bool,
+    /// Stands above `keep_alive`, whichever comes first.
+    close: bool,
     keep_alive: bool,
     content_type: Option<Range<usize>>,
     content_encoding: Option<Range<usize>>,
@@ -349,7 +372,7 @@ impl Fields {
             10 if name.eq_ignore_ascii_case("connection") => {
                 for token in value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii) {
                     if token.eq_ignore_ascii_case(b"close") {
-                        self.keep_alive = false;
+                        self.close = true;
                     } else if token.eq_ignore_ascii_case(b"keep-alive") {
                         self.keep_alive = true;
                     }

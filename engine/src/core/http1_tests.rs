@@ -125,6 +125,18 @@ fn connection_close() {
             "HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive\r\n\r\n",
             false,
         ),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\nConnection: keep-alive\r\n\r\n",
+            true,
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive, close\r\n\r\n",
+            true,
+        ),
+        (
+            "HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: close, keep-alive\r\n\r\n",
+            true,
+        ),
     ];
     for (bytes, close) in rows {
         let (step, progress) = read(bytes, false, false);
@@ -205,12 +217,28 @@ const GARBAGE: &[(&str, &str)] = &[
         "a chunk is longer than its size says",
     ),
     (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n\r\n\r\n",
+        "a chunk's size is not a hexadecimal number",
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n\r\n5\r\nworld\r\n0\r\n\r\n",
+        "a chunk's size is not a hexadecimal number",
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nrubbish\r\n\r\n",
+        "the trailers are not HTTP, or more than 128",
+    ),
+    (
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\n",
         BODY_TOO_LONG,
     ),
     (
         "HTTP/1.1 101 Switching Protocols\r\n\r\n",
         "status 101 to a request that asked for no upgrade",
+    ),
+    (
+        "HTTP/1.1 099 Odd\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+        "a status below 100",
     ),
 ];
 
@@ -244,12 +272,23 @@ fn limits_hold() {
         bad(&format!("{chunks}1;{}", "a".repeat(MAX_CHUNK_LINE_BYTES))),
         "a chunk's size line is too long"
     );
+    let long = "a".repeat(MAX_CHUNK_LINE_BYTES - 100);
     assert_eq!(
         bad(&format!(
             "{chunks}0\r\n{}",
-            "a".repeat(MAX_CHUNK_LINE_BYTES + 1)
+            format!("x: {long}\r\n").repeat(9)
         )),
-        "a trailer line is too long"
+        "the trailers are longer than 32 KiB"
+    );
+    let chunk = format!("1;{long}\r\nx\r\n");
+    let whole = format!("{chunks}{}", chunk.repeat(20));
+    let step = |most| Progress::new(most).step(whole.as_bytes(), false, false);
+    assert_eq!(
+        (step(1000), step(8000)),
+        (
+            Step::Bad("the chunks take more than 8 times the longest body"),
+            Step::More
+        )
     );
 }
 

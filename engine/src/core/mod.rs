@@ -29,6 +29,7 @@ pub mod record;
 pub mod request;
 pub mod rings;
 pub mod rule;
+pub mod sample;
 pub mod schedule;
 pub mod script;
 pub(crate) mod second;

@@ -9,6 +9,8 @@ use crate::core::histogram::{add, histogram, record};
 use crate::core::kind::KindRecord;
 use crate::core::ledger::Ledger;
 use crate::core::outcome::{Outcome, Outcomes};
+use crate::core::sample;
+pub use crate::core::sample::Sample;
 pub use crate::core::second::Second;
 use crate::core::{settled::Settling, silence::Silences, tenths::Tenths};
 
@@ -71,19 +73,6 @@ impl StepRecord {
         add(&mut self.send_lag, &other.send_lag);
     }
 }
-
-/// One of the first answers of a bad outcome.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sample {
-    pub outcome: Outcome,
-    pub kind: usize,
-    pub status: Option<u16>,
-    pub reason: String,
-    pub request: String,
-    pub body: Option<Vec<u8>>,
-}
-
-pub const SAMPLES_PER_OUTCOME: usize = 3;
 
 /// A request that has ended, as the record needs it.
 #[derive(Debug, Clone, Copy)]
@@ -320,17 +309,6 @@ impl Record {
         }
     }
 
-    /// True while a sample of this outcome is still wanted.
-    pub fn wants_sample(&self, outcome: Outcome) -> bool {
-        outcome != Outcome::Ok
-            && self
-                .samples
-                .iter()
-                .filter(|sample| sample.outcome == outcome)
-                .count()
-                < SAMPLES_PER_OUTCOME
-    }
-
     /// All outcomes of requests sent inside the window.
     pub fn window_outcomes(&self) -> Outcomes {
         let mut all = Outcomes::default();
@@ -384,7 +362,7 @@ impl Record {
         self.bodies_checked += other.bodies_checked;
         self.connections_opened += other.connections_opened;
         for sample in &other.samples {
-            if self.wants_sample(sample.outcome) {
+            if sample::is_wanted(&self.samples, sample.outcome, &sample.reason) {
                 self.samples.push(sample.clone());
             }
         }

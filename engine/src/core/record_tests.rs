@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::core::random;
+use crate::core::sample::{CONNECT_SAMPLES, SAMPLES_PER_OUTCOME};
 
 const ALL: [Outcome; 9] = [
     Outcome::Ok,
@@ -232,7 +233,7 @@ fn records_merge() {
                     request: String::new(),
                     body: None,
                 };
-                if record.wants_sample(outcome) {
+                if sample::is_wanted(&record.samples, outcome, &sample.reason) {
                     record.samples.push(sample);
                 }
             }
@@ -271,6 +272,43 @@ fn records_merge() {
     );
     assert_eq!(left.latency_not_ok.len(), 16);
     assert_eq!(left.samples.len(), 8 * SAMPLES_PER_OUTCOME);
+}
+
+/// Connections that fail for one reason hide no other reason, in one thread or of two, and samples have an end.
+#[test]
+fn samples_of_each_reason_to_connect() {
+    let sampled = |reasons: &[String]| {
+        let mut record = new();
+        for reason in reasons {
+            let one = Sample {
+                outcome: Outcome::Connect,
+                kind: 0,
+                status: None,
+                reason: reason.clone(),
+                request: String::new(),
+                body: None,
+            };
+            if sample::is_wanted(&record.samples, one.outcome, reason) {
+                record.samples.push(one);
+            }
+        }
+        record
+    };
+    let (refused, no_port) = ("refused".to_string(), "no local port".to_string());
+    let refusals = vec![refused; 9];
+    let (mut left, right) = (
+        sampled(&refusals),
+        sampled(&[&refusals[..], &[no_port]].concat()),
+    );
+    left.merge(&right);
+    let told: Vec<&str> = left
+        .samples
+        .iter()
+        .map(|sample| sample.reason.as_str())
+        .collect();
+    assert_eq!(told, ["refused", "refused", "refused", "no local port"]);
+    let many: Vec<String> = (0..100).map(|number| number.to_string()).collect();
+    assert_eq!(sampled(&many).samples.len(), CONNECT_SAMPLES);
 }
 
 /// Seconds count answers by their arrival, in the warm-up too, and start anew with each phase.

@@ -351,6 +351,7 @@ impl<S: Stream> Conn<S> {
     }
 
     /// The answer, after `receive` or `follow` said `Whole` with the same `scratch`.
+    #[inline(always)]
     pub fn answer<'a>(&'a self, scratch: &'a [u8]) -> Answer<'a> {
         match self.whole {
             Bytes::Scratch(count) => self.progress.answer(&scratch[self.answer_start..count]),

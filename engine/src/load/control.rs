@@ -27,6 +27,8 @@ pub enum Input {
     Spent,
     Interrupt,
     BadCommand(String),
+    /// A worker opens its first connection.
+    Attempted,
     /// A worker's first connection stands.
     Connected,
     Entered(Phase),

@@ -14,6 +14,7 @@ pub struct Counting {
     pub(crate) rings: Rings,
     window_start: Option<Mark>,
     window_end: Option<Mark>,
+    attempted_before: bool,
     connected_before: bool,
 }
 
@@ -27,6 +28,7 @@ impl Counting {
             rings: Rings::new(config),
             window_start: None,
             window_end: None,
+            attempted_before: false,
             connected_before: false,
         }
     }
@@ -46,6 +48,11 @@ impl Counting {
                 .begin(mark.at_ns, self.record.in_flight()),
             _ => self.record.silences.end(mark.at_ns),
         }
+    }
+
+    /// True once: at the first attempt to connect.
+    pub fn is_first_attempt(&mut self) -> bool {
+        !std::mem::replace(&mut self.attempted_before, true)
     }
 
     /// True once: at the first connection.

@@ -2,14 +2,12 @@
 
 use std::io;
 
-use crate::core::config::Config;
 use crate::core::expect::Judgement;
-use crate::core::http1::Answer;
 use crate::core::outcome::Outcome;
 use crate::core::record::{Ended, Sample};
-use crate::core::sent::Sent;
-use crate::load::conn::{Exchange, Held, Received, State};
-use crate::load::counting::Counting;
+use crate::core::sample::is_wanted;
+use crate::load::conn::{Exchange, Received, State};
+use crate::load::judging::judge;
 use crate::load::stream::Stream;
 use crate::load::worker::Worker;
 use crate::sys;
@@ -18,6 +16,15 @@ use crate::sys;
 const BROKEN_SEND_WAIT_NS: u64 = 1_000_000;
 const SAMPLE_BYTES: usize = 300;
 const CLOSED_BEFORE: &str = "the connection was closed after an earlier answer of the batch";
+
+/// What a connection does once an answer, or a part of one, has been taken.
+enum After {
+    /// It waits for the rest.
+    Waits,
+    /// Another request of its batch is answered next.
+    Others,
+    Free,
+}
 
 impl<S: Stream> Worker<S> {
     /// Renders request `number`, and those that are sent with it, and sends them, on a new connection if need be. Never ends in
@@ -69,6 +76,7 @@ impl<S: Stream> Worker<S> {
     }
 
     fn open(&mut self, index: usize) {
+        self.note_attempt();
         let dial = self.dial(index);
         match self.connections.open(index, &dial) {
             Ok(true) => {
@@ -141,21 +149,42 @@ impl<S: Stream> Worker<S> {
         match self.connections.all[index].flush() {
             Ok(bytes) => self.counting.record.bytes(bytes, 0),
             Err(error) => {
-                self.end(
-                    index,
-                    Outcome::Reset,
-                    &format!("the request could not be sent: {error}"),
-                );
-                self.connections.all[index].close();
+                // A server that would not read all of the request may have answered before it hung up.
+                if !self.take_rest(index, true) {
+                    let reason = format!("the request could not be sent: {error}");
+                    self.end(index, Outcome::Reset, &reason);
+                    self.connections.all[index].close();
+                }
                 self.again_after(index, BROKEN_SEND_WAIT_NS);
             }
         }
     }
 
     /// `gone`: the server will send no more than what is already here.
+    #[inline(always)]
     pub(crate) fn receive(&mut self, index: usize, gone: bool) {
+        if self.take_all(index, gone) {
+            self.again(index);
+        }
+    }
+
+    /// As `take_all`, where no event told of answers: apart from the path of every request, which is compiled into one piece.
+    #[cold]
+    #[inline(never)]
+    fn take_rest(&mut self, index: usize, gone: bool) -> bool {
+        self.take_all(index, gone)
+    }
+
+    /// Ends the requests whose answers are here. True: the connection can have its next request.
+    #[inline(always)]
+    fn take_all(&mut self, index: usize, gone: bool) -> bool {
         let mut received = self.read(index, gone);
-        while self.take(index, received, gone) {
+        loop {
+            match self.take(index, received, gone) {
+                After::Waits => return false,
+                After::Free => return true,
+                After::Others => {}
+            }
             received = self.connections.all[index].follow(&self.scratch);
             if received == Received::More {
                 received = self.read(index, gone);
@@ -176,11 +205,12 @@ impl<S: Stream> Worker<S> {
         received
     }
 
-    /// Ends the request that is answered next by what came of it. True: another one of its batch waits.
-    fn take(&mut self, index: usize, received: Received, gone: bool) -> bool {
+    /// Ends the request that is answered next by what came of it.
+    #[inline(always)]
+    fn take(&mut self, index: usize, received: Received, gone: bool) -> After {
         match received {
-            Received::More => {}
-            Received::Whole => return self.answered(index, gone),
+            Received::More => After::Waits,
+            Received::Whole => self.answered(index, gone),
             Received::Bad(reason) => self.failed(index, Outcome::Malformed, reason),
             Received::Ended { by_reset } => {
                 if self.connections.all[index].answers > 0 {
@@ -196,20 +226,19 @@ impl<S: Stream> Worker<S> {
                     index,
                     Outcome::Reset,
                     &format!("{when} {how} before the whole answer"),
-                );
+                )
             }
         }
-        false
     }
 
-    fn failed(&mut self, index: usize, outcome: Outcome, reason: &str) {
+    fn failed(&mut self, index: usize, outcome: Outcome, reason: &str) -> After {
         self.end(index, outcome, reason);
         self.connections.all[index].close();
-        self.again(index);
+        After::Free
     }
 
-    /// True: another request of the batch waits for its answer.
-    fn answered(&mut self, index: usize, gone: bool) -> bool {
+    #[inline(always)]
+    fn answered(&mut self, index: usize, gone: bool) -> After {
         let conn = &self.connections.all[index];
         let (held, has_others) = (conn.held(), conn.has_others());
         let answer = conn.answer(&self.scratch);
@@ -223,9 +252,14 @@ impl<S: Stream> Worker<S> {
         let is_clean =
             has_others || !gone && extra_bytes == 0 && conn.is_all_sent() && !conn.has_ended();
         let keeps = self.config.load.keep_alive && !answer.close && is_clean;
-        let closes = self.config.load.keep_alive && extra_bytes == 0 && !keeps;
         let announced = answer.close;
-        if self.counting.record.wants_sample(judgement.outcome) {
+        // Where the answer came before all of the request was sent, it is the engine that gives the connection up.
+        let closes = self.config.load.keep_alive
+            && extra_bytes == 0
+            && !keeps
+            && (announced || conn.is_all_sent());
+        let samples = &self.counting.record.samples;
+        if is_wanted(samples, judgement.outcome, &judgement.reason) {
             let (status, body) = (Some(answer.status), Some(first_bytes(answer.body)));
             self.keep_sample(index, &judgement, status, body);
         }
@@ -237,7 +271,7 @@ impl<S: Stream> Worker<S> {
         let conn = &mut self.connections.all[index];
         conn.answers += u64::from(keeps);
         if keeps && conn.go_on() {
-            return true;
+            return After::Others;
         }
         if keeps {
             conn.state = State::Idle;
@@ -245,8 +279,7 @@ impl<S: Stream> Worker<S> {
             self.end_others(index, Outcome::Reset, CLOSED_BEFORE);
             self.connections.all[index].close();
         }
-        self.again(index);
-        false
+        After::Free
     }
 
     /// Ends an exchange that got no whole answer, and those behind it.
@@ -268,7 +301,7 @@ impl<S: Stream> Worker<S> {
     }
 
     fn end_one(&mut self, index: usize, outcome: Outcome, reason: &str) {
-        if self.counting.record.wants_sample(outcome) {
+        if is_wanted(&self.counting.record.samples, outcome, reason) {
             let (status, bytes) = self.connections.all[index].partial(&self.scratch);
             let body = (!bytes.is_empty()).then(|| first_bytes(bytes));
             let judgement = Judgement {
@@ -283,15 +316,16 @@ impl<S: Stream> Worker<S> {
     /// A scan now and then is cheaper than a timer for each request.
     pub(crate) fn end_late_requests(&mut self) {
         for index in 0..self.connections.all.len() {
-            let conn = &self.connections.all[index];
-            let is_made = matches!(conn.state, State::Connecting | State::Handshaking);
-            let waits = is_made || conn.state == State::Busy;
-            if !waits
-                || self.now_ns.saturating_sub(conn.held().exchange.sent_ns) < self.timing.timeout_ns
-            {
+            if self.is_late(index) && self.connections.all[index].state == State::Busy {
+                // Where the engine itself stood still, its answer may lie in the socket.
+                if self.take_rest(index, false) {
+                    self.again(index);
+                }
+            }
+            if !self.is_late(index) {
                 continue;
             }
-            if is_made {
+            if self.connections.all[index].state != State::Busy {
                 self.connect_failed(index, None);
             } else {
                 let timeout_ms = self.config.load.timeout_ms;
@@ -304,6 +338,14 @@ impl<S: Stream> Worker<S> {
                 self.again(index);
             }
         }
+    }
+
+    /// Whether a connection's request has waited for its timeout.
+    fn is_late(&self, index: usize) -> bool {
+        let conn = &self.connections.all[index];
+        let waits = !matches!(conn.state, State::Closed | State::Idle);
+        let sent_ns = conn.held().exchange.sent_ns;
+        waits && self.now_ns.saturating_sub(sent_ns) >= self.timing.timeout_ns
     }
 
     fn book(&mut self, index: usize, outcome: Outcome, body_checked: bool) {
@@ -389,46 +431,6 @@ impl<S: Stream> Worker<S> {
             body,
         });
     }
-}
-
-/// What became of a request with a whole answer, and whether its body was compared.
-#[inline]
-fn judge(
-    config: &Config,
-    counting: &mut Counting,
-    held: &Held,
-    answer: &Answer,
-    extra_bytes: usize,
-) -> (Judgement, bool) {
-    let kind = held.exchange.kind;
-    let request = &config.requests[kind];
-    let has_body = request.expect.has_body() && request.expect.is_status(answer.status);
-    let checks_body = has_body && config.is_checked(kind, held.exchange.number);
-    if extra_bytes > 0 {
-        let reason = format!("{extra_bytes} bytes follow the end of the answer");
-        let outcome = Outcome::Malformed;
-        return (Judgement { outcome, reason }, checks_body);
-    }
-    let sent = Sent {
-        slots: &request.slots,
-        values: &held.values,
-        kept: held.kept.as_deref(),
-    };
-    let known = &mut counting.known[kind];
-    let unix_now = || sys::unix_us() as f64 / 1e6;
-    let judgement = request
-        .expect
-        .judge(answer, sent, known, checks_body, unix_now);
-    if judgement.outcome == Outcome::Ok
-        && !request.keep.is_empty()
-        && let Err(reason) = counting
-            .rings
-            .keep(kind, request, &held.values, answer.body)
-    {
-        let outcome = Outcome::WrongBody;
-        return (Judgement { outcome, reason }, checks_body);
-    }
-    (judgement, checks_body)
 }
 
 fn first_bytes(bytes: &[u8]) -> Vec<u8> {

@@ -7,6 +7,7 @@ mod counting;
 pub mod event;
 mod exchange;
 mod gathering;
+mod judging;
 mod logging;
 pub mod measurement;
 pub mod output;

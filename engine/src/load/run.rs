@@ -23,7 +23,7 @@ use crate::load::worker::{Shared, Worker};
 use crate::sys;
 use crate::sys::socket;
 
-/// Who never got a connection by then is told so, instead of waiting for ever.
+/// Who has no connection so long after the first attempt is told so, instead of waiting for ever.
 const FIRST_CONNECTION_WITHIN_NS: u64 = 5 * SECOND_NS;
 /// After Ctrl-C nobody wants to wait for slow answers.
 const INTERRUPTED_DRAIN_NS: u64 = SECOND_NS;
@@ -42,6 +42,8 @@ struct Controller<'a> {
     unix_offset_us: u64,
     /// As `sys::unix_ahead_ns` said when the load began.
     unix_ahead_ns: u64,
+    /// When the first connection was asked for, on the clock of active time.
+    attempted_ns: Option<u64>,
     connected: bool,
     interrupted: bool,
     entered: BTreeMap<Phase, usize>,
@@ -145,6 +147,7 @@ impl<'a> Controller<'a> {
             start_ns,
             unix_offset_us: sys::unix_us() - sys::now_ns() / 1000,
             unix_ahead_ns: sys::unix_ahead_ns(),
+            attempted_ns: None,
             connected: false,
             interrupted: false,
             entered: BTreeMap::new(),
@@ -160,12 +163,7 @@ impl<'a> Controller<'a> {
         let unix_us = self.unix_us(self.start_ns);
         (self.on_event)(&Event::Start { unix_us });
         while self.reports.len() < self.config.load.threads {
-            let first_connection_ns = if self.connected {
-                FOREVER_NS
-            } else {
-                let clock = &self.orders.clocks.active;
-                clock.when(self.start_ns + FIRST_CONNECTION_WITHIN_NS)
-            };
+            let first_connection_ns = self.first_connection_ns();
             let (now_ns, deadline_ns) = (sys::now_ns(), self.deadline_ns());
             if now_ns >= deadline_ns {
                 self.next_phase();
@@ -191,6 +189,17 @@ impl<'a> Controller<'a> {
             unix_us: sys::unix_us(),
         });
         self.measurement()
+    }
+
+    /// When somebody has waited long enough for a first connection, in the machine's time.
+    fn first_connection_ns(&self) -> u64 {
+        match self.attempted_ns {
+            Some(at_ns) if !self.connected => {
+                let clock = &self.orders.clocks.active;
+                clock.when(at_ns + FIRST_CONNECTION_WITHIN_NS)
+            }
+            _ => FOREVER_NS,
+        }
     }
 
     /// When the phase ends by itself, in the machine's time: never while the clock that decides on it stands still.
@@ -223,6 +232,10 @@ impl<'a> Controller<'a> {
             Input::Held(held) => self.on_held(*held),
             Input::Interrupt => self.interrupt(),
             Input::BadCommand(message) => self.warn(message),
+            Input::Attempted => {
+                let now_ns = self.orders.clocks.active.at(sys::now_ns());
+                self.attempted_ns.get_or_insert(now_ns);
+            }
             Input::Connected => self.connected = true,
             Input::Entered(phase) => self.on_entered(phase),
             Input::Second {
@@ -286,11 +299,18 @@ impl<'a> Controller<'a> {
         self.deadline_ns = match (phase, &self.config.offered) {
             (Phase::Window, Some(_)) => self.window.start.schedule_ns + window_ns,
             // Where no schedule decides, the window lasts as long as asked from when all threads count: `on_entered` says when.
-            (Phase::Drain, _) => now_ns + self.config.load.timeout_ms * 1_000_000 + DRAIN_SLACK_NS,
+            (Phase::Drain, _) => now_ns + self.longest_ns() + DRAIN_SLACK_NS,
             _ => FOREVER_NS,
         };
         self.control.give(self.orders);
         self.control.wake();
+    }
+
+    /// The longest that a request can be under way. One that waits for a handshake has its timeout behind that, where it counts
+    /// apart.
+    fn longest_ns(&self) -> u64 {
+        let counts_apart = self.config.tls.is_some() && self.config.load.keep_alive;
+        self.config.load.timeout_ms * 1_000_000 * (1 + u64::from(counts_apart))
     }
 
     /// Once all threads are in a phase, those who read other counters may do so.

@@ -358,6 +358,13 @@ impl<S: Stream> Worker<S> {
         }
     }
 
+    /// Tells the controller, once, that somebody waits for the server.
+    pub(crate) fn note_attempt(&mut self) {
+        if self.counting.is_first_attempt() {
+            let _ = self.inputs.send(Input::Attempted);
+        }
+    }
+
     /// Tells the controller, once, that the server can be reached.
     pub(crate) fn note_connection(&mut self) {
         if self.counting.is_first_connection() {

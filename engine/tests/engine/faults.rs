@@ -1,5 +1,7 @@
 //! Every way in which a server can misbehave is counted as what it is, exactly as often as it happened.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -156,6 +158,29 @@ fn mixed_faults_agree_with_the_server() {
     assert_eq!(counts, [1, 2, 3, 4, 5].map(count));
     assert_eq!(finished.number("/life/sent"), server.requests());
     assert_eq!(finished.result["samples"].as_array().unwrap().len(), 15);
+}
+
+/// A server that refuses a long request before it has read it has answered, and drops nothing: the engine gives it up.
+#[test]
+fn early_answers() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let mut lines = BufReader::new(&stream).lines().map_while(Result::ok);
+            lines.find(String::is_empty);
+            // The client may hang up at any point; that ends this connection and nothing else.
+            let _ = (&stream).write_all(answer("413 Content Too Large", "").as_bytes());
+        }
+    });
+    let mut plan = plan(address);
+    plan["requests"][0]["method"] = json!("POST");
+    plan["requests"][0]["body"] = json!("x".repeat(8_000_000));
+    let finished = run(&plan);
+    let sent = finished.number("/life/sent");
+    assert!(sent >= 4);
+    assert_eq!(finished.number("/life/outcomes/status/413"), sent);
+    assert_eq!(finished.number("/life/closed"), 0);
 }
 
 /// A late answer ends as a timeout, its connection is closed, and it is never taken for the next request's answer.

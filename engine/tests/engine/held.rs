@@ -57,6 +57,34 @@ fn timeout_while_held() {
     }
 }
 
+/// An answer that came while the engine itself stood still is an answer, however many of them lie in its sockets.
+#[test]
+fn answers_that_came_in_a_standstill() {
+    const REQUESTS: u64 = 300;
+    let server = serve(|_, _| Deed::Late(Duration::from_millis(300), good()));
+    let mut plan = plan(server.address);
+    plan["load"]["connections"] = json!(REQUESTS);
+    plan["load"]["begin"] = json!("held");
+    plan["load"]["window_s"] = json!(60);
+    plan["load"]["timeout_ms"] = json!(2000);
+    let mut running = start(&plan);
+    running.wait_for("held");
+    running.go(REQUESTS);
+    while server.requests() < REQUESTS {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let engine = running.child.id() as libc::pid_t;
+    // SAFETY: takes plain numbers; the child is ours and has not been waited for.
+    unsafe { libc::kill(engine, libc::SIGSTOP) };
+    std::thread::sleep(Duration::from_millis(2500));
+    // SAFETY: as above.
+    unsafe { libc::kill(engine, libc::SIGCONT) };
+    running.wait_for("held");
+    running.tell("stop");
+    let finished = running.finish();
+    assert_eq!(finished.number("/life/outcomes/ok"), REQUESTS);
+}
+
 /// `stop` while held ends the window at once, with the active time that it had; before any `go` it has none.
 #[test]
 fn stop_while_held() {

@@ -197,6 +197,37 @@ fn nobody_there() {
     );
 }
 
+/// A load whose first request is due late, or never, does not call its server unreachable.
+#[test]
+fn nothing_due_for_long() {
+    let server = serve(|_, _| Deed::Answer(good()));
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
+    let closed = nobody.local_addr().unwrap();
+    drop(nobody);
+    let rows = [(server.address, "0.18", "6s", 1), (closed, "1", "200ms", 0)];
+    for (address, rate, window, sent) in rows {
+        let url = format!("http://{address}/x");
+        let output = Command::new(env!("CARGO_BIN_EXE_fairload"))
+            .args([
+                "run",
+                &url,
+                "--rate",
+                rate,
+                "--constant",
+                "-d",
+                window,
+                "--json",
+            ])
+            .output()
+            .unwrap();
+        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let life = &result["life"];
+        assert_eq!(output.status.code(), Some(0), "{life}");
+        let counts = [&life["sent"], &life["outcomes"]["ok"]];
+        assert_eq!(counts, [&json!(sent), &json!(sent)]);
+    }
+}
+
 /// The null responder serves the engine, kept connections and others, and ends with its input.
 #[test]
 fn null_responder() {

@@ -137,6 +137,32 @@ fn hgrm() {
     );
 }
 
+/// A result that cannot be written is told of; whoever has closed the pipe does not want it.
+#[test]
+fn results_that_nobody_gets() {
+    let server = serve(|_, _| Deed::Answer(good()));
+    let url = format!("http://{}/x", server.address);
+    let full = || File::options().write(true).open("/dev/full").unwrap();
+    let lacks_room = "cannot be written: No space left on device (os error 28)";
+    let output = fairload(&["run", &url, "-d", "100ms", "--hgrm", "/dev/full"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert_eq!(said, format!("fairload: `/dev/full` {lacks_room}\n"));
+    for voice in [&[][..], &["--json"]] {
+        let mut command = fairload(&["run", &url, "-d", "100ms"]);
+        command.args(voice).stdout(full()).stderr(Stdio::piped());
+        let output = command.spawn().unwrap().wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(&format!("the result {lacks_room}")), "{said}");
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    }
+}
+
 /// HEAD works from the command line, against the null responder too.
 #[test]
 fn head() {

@@ -224,6 +224,24 @@ fn handshakes_are_told_apart() {
     }
 }
 
+/// The drain waits for a whole timeout after a handshake that took nearly one.
+#[test]
+fn a_drain_after_a_long_handshake() {
+    let pause = Duration::from_millis(2200);
+    let service = serve("good", &[&TLS13], pause, move |session| {
+        while request(session)?.is_some() {
+            std::thread::sleep(pause);
+            session.write_all(good().as_bytes())?;
+        }
+        Ok(())
+    });
+    let mut plan = plan(&service, trusting());
+    plan["load"]["timeout_ms"] = json!(3000);
+    let finished = run(&plan);
+    assert_eq!(finished.number("/life/sent"), 4);
+    assert_eq!(finished.number("/life/outcomes/ok"), 4);
+}
+
 /// Without keep-alive each request has a connection and a whole handshake of its own.
 #[test]
 fn connections_that_are_not_kept() {

@@ -22,7 +22,7 @@ from fairground.measure.faults import Happened
 from fairground.measure.pilot import Pilot
 from fairground.measure.schedule import Whole
 from fairground.measure.stand import Stand, machines_between
-from fairground.measure.turntaking import SILENCE_S, TurnTaking
+from fairground.measure.turntaking import TurnTaking, silence_of
 from fairground.measure.warmup import WarmUp
 from fairground.measure.watch import ArmWatch, ClockReading, WatchedArm, roles_between
 from fairground.model import Doing, Fault, Finding, Handshakes, LabError, Load, Recovery, Result, Severity, Sizing, Workload
@@ -263,7 +263,7 @@ class Loaded:
             process = running.start_engine(self.bench.keeper, self.bench.engine, folder, self.bench.elsewhere, cores)
             session = engine.EngineSession(process, engine_plan.by_tls(plan, self.tls))
             self.turns = TurnTaking(
-                session, self.arm.label, self.watch, self.seen, load.timeout_ms / 1000,
+                session, self.arm.label, self.watch, self.seen, silence_of(load.timeout_ms),
                 lambda: self.failed, self._notice_gone,
             )  # fmt: skip
         self.seen.meters["generator"] = self.turns.meter  # a whole window since then had a generator of its own
@@ -389,7 +389,7 @@ class _Run:
                 break
             if left_s <= 0:
                 self.happened, self._due = self._loaded.carry_out(self._due), None
-        return self.session.event(SILENCE_S + self.ask.load.timeout_ms / 1000)
+        return self.session.event(silence_of(self.ask.load.timeout_ms))
 
     def _second(self, event: Mapping[str, Any], phase: str, elapsed_s: float) -> None:
         load = self.ask.load

@@ -11,7 +11,15 @@ from fairground.measure.watch import ArmWatch, WatchedArm
 from fairground.model import Result
 
 SILENCE_S = 15.0
-"""A generator speaks every second, but while it waits for its last answers: for a timeout at most."""
+"""A generator speaks every second, but while it waits for its last answers."""
+
+
+def silence_of(timeout_ms: float) -> float:
+    """The seconds that an engine may say nothing.
+
+    Its last answers may each take a timeout, behind handshakes that took as long.
+    """
+    return SILENCE_S + 2 * timeout_ms / 1000
 
 
 @dataclass(frozen=True)
@@ -37,13 +45,13 @@ class TurnTaking:
         label: str,
         watch: ArmWatch,
         seen: WatchedArm,
-        timeout_s: float,
+        silence_s: float,
         failed: Callable[[], bool],
         notice_gone: Callable[[engine.EngineSession], None],
     ) -> None:
         """`failed`: whether the arm is loaded no more. `notice_gone` is told of an engine that ended by itself."""
         self.session, self._label, self._watch, self._seen = session, label, watch, seen
-        self._silence_s, self._failed, self._notice_gone = SILENCE_S + timeout_s, failed, notice_gone
+        self._silence_s, self._failed, self._notice_gone = silence_s, failed, notice_gone
         self.meter = self.session.meter()
         self.told = Told()
         self.shared_us: dict[str, float] = {}

@@ -9,7 +9,7 @@ from fairground.judge.thresholds import Rules, standard
 from fairground.judge.validity.check import CheckReading, TrialFacts, ValidityCheck
 from fairground.model import Evidence, Result
 
-ITS_OWN_WORDS = ("too many open files", "no buffer space", "no file descriptors")
+ITS_OWN_WORDS = ("too many open files", "no buffer space", "no file descriptors", "cannot allocate memory")
 """What the kernel tells a client that has run out of descriptors or memory for sockets."""
 
 
