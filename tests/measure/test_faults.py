@@ -6,7 +6,6 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -37,6 +36,7 @@ from fairground.model import (
     Load,
     Outcomes,
     PlanSlot,
+    Progress,
     Severity,
     Topology,
     Trial,
@@ -214,29 +214,30 @@ def test_a_fault_that_lasts_beyond_the_window_is_no_lab_that_stood_still(
     assert LAB_STOPPED.id not in told and "which lasted beyond the window" in told["fault"], told
 
 
-@contextmanager
-def seldom_flushed(database: Database) -> Iterator[None]:
-    """A database that does not by itself bring to the disk what no commit waits for."""
-    told = {"wal_writer_delay": "10s", "wal_writer_flush_after": "1GB"}
-    try:
+BACKGROUND = "SELECT pid FROM pg_stat_activity WHERE backend_type IN ('walwriter', 'background writer')"
+"""Who brings to the disk what no commit waits for: the log by itself, or before a page that it belongs to."""
+
+
+def without_background(bench: Bench, database: Database) -> Bench:
+    """The bench on which these stand still from the load on, until the crash ends them: before it they have work to do."""
+    stopped = list[int]()
+
+    def say(now: Progress) -> None:
+        if now.phase != "warmup" or stopped:
+            return
         with database.connect("postgres") as connection:
-            for name, value in told.items():
-                connection.execute(f"ALTER SYSTEM SET {name} = '{value}'".encode())
-            connection.execute("SELECT pg_reload_conf()")
-        yield
-    finally:
-        with database.connect("postgres") as connection:
-            for name in told:
-                connection.execute(f"ALTER SYSTEM RESET {name}".encode())
-            connection.execute("SELECT pg_reload_conf()")
+            stopped.extend(pid for (pid,) in connection.execute(BACKGROUND.encode()).fetchall())
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+
+    return replace(bench, say=say)
 
 
 @pytest.mark.live
 def test_what_did_not_wait_for_the_disk_is_missing_after_a_crash(keeper: Keeper, durable: Database, tmp_path: Path) -> None:
     """A server that has told a durable database not to wait has acknowledged writes that the crash took."""
-    with seldom_flushed(durable):
-        crash = Fault(FaultKind.DATABASE_CRASH, 2.0)
-        trial = under_load(bench_on(keeper, durable), "hurried:off", crash, Durability.DURABLE, tmp_path / "trial")
+    bench = without_background(bench_on(keeper, durable), durable)
+    trial = under_load(bench, "hurried:off", Fault(FaultKind.DATABASE_CRASH, 2.0), Durability.DURABLE, tmp_path / "trial")
     told = "\n".join(f"{one.id} {one.severity}: {one.sentence}" for one in trial.findings)
     assert trial.verdict is Verdict.REJECTED and "audit:tx-history-rows" in {one.id for one in trial.findings}, told
     assert trial.recovery is not None and trial.recovery.lost, told

@@ -54,8 +54,13 @@ def admit(connection: psycopg.Connection[Any], name: str | None, database: str) 
 
 
 def limit(connection: psycopg.Connection[Any], name: str, most: int) -> None:
-    """Make the database refuse a role's connections beyond `most` at once, from now on."""
-    connection.execute(sql.SQL("ALTER ROLE {} CONNECTION LIMIT {}").format(sql.Identifier(name), sql.Literal(most)))
+    """Make the database refuse a role's connections beyond `most` at once, from now on.
+
+    This commit waits for no disk: else it would bring there what a server's commits did not wait for, just before a crash.
+    """
+    with connection.transaction():
+        connection.execute("SET LOCAL synchronous_commit = off")
+        connection.execute(sql.SQL("ALTER ROLE {} CONNECTION LIMIT {}").format(sql.Identifier(name), sql.Literal(most)))
 
 
 def drop(connection: psycopg.Connection[Any], name: str) -> None:
