@@ -70,6 +70,10 @@ class FakeDatabase:
     def reset(self, _: int) -> None:
         self._world.does(self.name, "reset")
 
+    def connect(self) -> Any:
+        """Refuse a connection of the lab's own: what asks meanwhile takes the database for away."""
+        raise psycopg.OperationalError("connection refused")
+
     def limit_connections(self, _: int) -> None:
         """Nobody connects."""
 
