@@ -7,14 +7,14 @@ import pytest
 from builders import facts
 from fairground.capacity.service import drive
 from fairground.measure.arm import ArmWindow
-from fairground.model import Finding, Gap, Load
+from fairground.model import Finding, Gap, Load, Severity
 
 
-def said(connections: int, *gaps: Gap) -> list[Finding]:
-    """The findings of a closed loop of ten seconds, in which all requests waited so long."""
+def said(connections: int, *gaps: Gap, machine: tuple[Finding, ...] = ()) -> list[Finding]:
+    """The findings of a closed loop of ten seconds, in which all requests waited so long; `machine`: what others did to it."""
     result = facts.result(facts.outcomes(20_000), gaps=gaps, latency_ok=facts.latency(count=20_000), in_flight_end=connections)
     load = Load(connections, window_s=10.0)
-    part, closed = drive._loop(ArmWindow("the service", 1, load, 20_000, 0, 10.0, {}, None, (), result=result), cores=2)
+    part, closed = drive._loop(ArmWindow("the service", 1, load, 20_000, 0, 10.0, {}, None, machine, result=result), cores=2)
     assert closed.connections == connections
     return [one for one in part.findings if one.id == "stalls"]
 
@@ -30,3 +30,9 @@ def test_a_service_that_stands_still_is_told(connections: int, words: str) -> No
 def test_pauses_of_the_load_engine_are_not_the_services() -> None:
     """Nor are short ones told."""
     assert said(10, Gap(2_000_000, 400_000, 390_000), Gap(7_000_000, 9_000, 0)) == []
+
+
+def test_a_machine_that_others_keep_busy_says_nothing_of_the_service() -> None:
+    """The load is void then: a service without a processor stands still, too."""
+    busy = Finding("foreign-cpu", Severity.VOID, "other processes used the machine")
+    assert said(10, Gap(2_000_000, 400_000, 0), Gap(7_000_000, 300_000, 0), machine=(busy,)) == []
