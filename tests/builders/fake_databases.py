@@ -78,7 +78,7 @@ class FakeDatabase:
         """Nobody connects."""
 
     def refusals(self) -> Refusals:
-        return Refusals()
+        return Refusals(no_room=self._server.without_room)
 
     def alter(self, statements: Sequence[str]) -> None:
         for statement in statements:

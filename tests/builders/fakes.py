@@ -65,6 +65,8 @@ class Server:
     engine_fails: bool = False
     engine_dies: bool = False
     """Whether its engine ends on its first turn, and leaves no result."""
+    without_room: int = 0
+    """So many of its connections the database refuses since others have taken all."""
     crashes: bool = False
     """Whether the database server crashes once it is loaded, and recovers without the rows that it was given."""
     unreadable: bool = False

@@ -35,6 +35,12 @@ def test_one_run_is_not_judged_by_all_suites(lab: Run) -> None:
     assert done.returncode == 2 and "`--run` judges the run of one suite, and `all` names several" in done.stderr
 
 
+def test_blocks_are_of_a_new_run(lab: Run) -> None:
+    """A run that goes on has its plan; of all suites, `--blocks` says how those after it are measured."""
+    done = lab("replicate", "users", "--blocks", "2", "--resume", "latest", "--results", "results")
+    assert done.returncode == 2 and "`--blocks` goes with a new run, and `--resume` goes on with one" in done.stderr
+
+
 def test_it_goes_on_until_it_is_decided_and_for_nothing_else(lab: Run) -> None:
     """Another end is for `run`, and what is none is told."""
     done = lab("replicate", "users", "--until", "narrow", "--results", "results")

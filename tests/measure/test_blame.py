@@ -44,6 +44,14 @@ def test_a_crash_of_the_database_makes_a_trial_void(tmp_path: Path, monkeypatch:
     assert any(one.id == "audit:rows" and one.severity is Severity.NOTE for one in ended.findings)
 
 
+def test_want_of_room_in_the_database_makes_a_trial_void(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that is held to its own number of connections did not take the room of all."""
+    world = World({"a": Server(without_room=3, keeps=0.9)})
+    (ended,) = played(world, tmp_path / "s", whole("a", LOAD, 7), monkeypatch).values()
+    assert (ended.verdict, grave(ended)) == (Verdict.VOID, {"database-full": "void"})
+    assert ended.database is not None and ended.database.no_room == 3
+
+
 def test_a_crash_meets_all_arms_of_a_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They share the server, so no comparison ends with one of them rejected."""
     ended = played(World({"a": Server(crashes=True), "b": Server()}), tmp_path / "s", IN_TURNS, monkeypatch)

@@ -38,6 +38,29 @@ def client(database: Database, **other: Any) -> psycopg.Connection[tuple[Any, ..
 
 
 @pytest.mark.live
+def test_a_new_limit_brings_no_commit_to_the_disk(keeper: Keeper, tmp_path: Path) -> None:
+    """It is lifted just before a crash, which would then take nothing of what a server's commits did not wait for."""
+    settings = {"wal_writer_delay": "10s", "wal_writer_flush_after": "1GB", "bgwriter_lru_maxpages": "0"}
+    database = postgres.start(keeper, tmp_path, Durability.DURABLE, settings)
+    try:
+        arm = database.arm(1)
+        arm.make_empty()
+        with database.connect(arm.name) as connection:
+            connection.autocommit = True
+            connection.execute("CREATE TABLE rows (id integer)")
+            connection.execute("SET synchronous_commit = off")
+            connection.execute("INSERT INTO rows VALUES (1)")
+            written = connection.execute("SELECT pg_current_wal_insert_lsn()").fetchone()
+            assert written is not None
+            is_behind = b"SELECT pg_current_wal_flush_lsn() < %s::pg_lsn"
+            assert connection.execute(is_behind, written).fetchone() == (True,)
+            arm.limit_connections(100)
+            assert connection.execute(is_behind, written).fetchone() == (True,)
+    finally:
+        database.stop()
+
+
+@pytest.mark.live
 def test_want_of_room_is_told_apart_from_a_limit(keeper: Keeper, tmp_path: Path) -> None:
     """Where others have taken all connections that the server allows, a role below its own limit is refused as well."""
     database = postgres.start(keeper, tmp_path, Durability.RELAXED, {"max_connections": "12"})

@@ -91,3 +91,9 @@ def test_what_is_asked_is_all_but_where_and_how_long(changes: dict[str, Any], sa
     """Two services asked for the same by other addresses are comparable."""
     asked = TryAsked("http://here:3000/x?a=1", "get", (), None, "p99<50ms", 1, 2000, True, False, None, requests="(sha256 one)")
     assert (known._asks(asked) == known._asks(replace(asked, **changes))) is same
+
+
+def test_headers_of_one_name_are_asked_in_any_order() -> None:
+    """The value of one of them may be a secret, which no record keeps."""
+    asked = TryAsked("http://here:3000/", "get", (("x", None), ("x", "b")), None, "p99<50ms", 1, 2000, True, False, None)
+    assert known._asks(asked) == known._asks(replace(asked, headers=asked.headers[::-1]))

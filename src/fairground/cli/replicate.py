@@ -13,7 +13,7 @@ from typing import Any
 import typer
 
 from fairground.cli import say
-from fairground.cli.arguments import takes
+from fairground.cli.arguments import refuse_beside_resume, takes
 from fairground.cli.follow import Voice, follow
 from fairground.cli.options import NOTHING_MEASURED
 from fairground.cli.screen import duration
@@ -30,6 +30,8 @@ from fairground.report.replication import Replication
 from fairground.report.text.words import plural
 from fairground.run import plan
 
+MAY_GO_ON = ("suite", "profile", "of_runs", "until", "markdown", "dry_run")
+"""What may stand beside `--resume`: what is judged, where it is written, and what has a refusal of its own there."""
 OPTIONS = (
     Option("suite", "A suite with claims; all: one after the other.", str, ..., argument=True),
     Option("profile", "quick (minutes) or full (hours).", str, "quick"),
@@ -51,7 +53,7 @@ OPTIONS = (
 
 
 @takes(*OPTIONS)
-def replicate(_: typer.Context, given: Given) -> None:
+def replicate(context: typer.Context, given: Given) -> None:
     """Measure a published benchmark's cells here and say of each of its claims whether it holds, and why.
 
     Examples: ./fairground replicate SUITE · ./fairground replicate SUITE --profile full ·
@@ -60,6 +62,8 @@ def replicate(_: typer.Context, given: Given) -> None:
     ./fairground replicate SUITE --run latest --markdown docs/replications.md ·
     ./fairground replicate all --dry-run
     """
+    if given["resume"] is not None and given["suite"] != ALL:  # of all suites, it says how those after it are measured
+        refuse_beside_resume(context, OPTIONS, MAY_GO_ON, "run")
     blocks = None if given["blocks"] is None else numbers.repeats("--blocks", given["blocks"])
     asked = ReplicationAsked(
         given["suite"],

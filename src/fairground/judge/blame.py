@@ -66,7 +66,7 @@ def no_room(refused: int | None, is_held: bool) -> Finding | None:
         return None
     if is_held:
         return DATABASE_FULL.finding(f"{DATABASE_FULL.meaning}: it refused {refused:,}", refused=refused)
-    sentence = f"the database had no room for {refused:,} connections of the server, which nobody told how many it may hold"
+    sentence = f"the database had no room for {refused:,} connections of the server, which was held to no number of them"
     return Finding("no-room", Severity.WARN, sentence, {"refused": refused})
 
 

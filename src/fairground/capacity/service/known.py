@@ -22,5 +22,5 @@ def service_of(record: Record[TryAsked, ServicePart]) -> Visit:
 def _asks(asked: TryAsked) -> str:
     """Method, path, headers and body, or the file of requests with its digest; not where the service is."""
     path = asked.url.partition("://")[2].partition("/")[2]
-    headers = [f"{name}: {value}" for name, value in sorted(asked.headers)]
+    headers = sorted(f"{name}: {value}" for name, value in asked.headers)
     return "\n".join([f"{asked.method.upper()} /{path}", *headers, asked.body or "", asked.requests or ""])

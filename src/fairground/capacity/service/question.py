@@ -128,7 +128,10 @@ def _settled(asked: Asked, one: LoadRequest) -> LoadRequest:
         said, ask = answer.body[:SHOWN_BYTES].decode("utf-8", "replace"), "give what it asks for, such as -H"
         if answer.status < 400 and place is not None:
             said, ask = f"a redirect to {secret.redact(place)}", "ask there"
-        raise LabError(f"{name} was answered with status {answer.status}: {foreign.line(said)}", f"{ask}; {right}")
+        raise LabError(
+            f"{name} was answered with status {answer.status}: {foreign.line(said, foreign.SENTENCE_CHARACTERS)}",
+            f"{ask}; {right}",
+        )
     return replace(one, expect=replace(one.expect, status=answer.status))
 
 
