@@ -17,7 +17,7 @@ from fairground.inputs.shell_words import Unclosed, split_commands
         ("a \\\n  b\\\nc", ["a", "bc"]),
         ("a \\\r\n -b \\", ["a", "-b"]),
         ("-d '{\n \"a\": 1\n}' x", ["-d", '{\n "a": 1\n}', "x"]),
-        ("a#b # c 'd", ["a#b"]),
+        ("a#b 'c'#d # e 'f", ["a#b", "c#d"]),
         ("""$'it\\'s \\u0021\\n\\x41\\101\\t\\\\' $x $""", ["it's !\nAA\t\\", "$x", "$"]),
         ("""$'\\uD83D\\uDE00 \\uD83D'""", ["\U0001f600 \ufffd"]),
         ("'a'\"b\"c''", ["abc"]),
