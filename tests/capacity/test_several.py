@@ -105,8 +105,10 @@ def test_a_refusal_ends_it_with_a_sentence(shop: int, tmp_path: Path) -> None:
         with pytest.raises(LabError, match=r"answered with status 302: a redirect to /login\?token=\(hidden\)$") as error:
             question.ask_before(asked_at(port, tmp_path / "calls.sh"))
     assert error.value.hint == "ask there; if that is right, write TOML: expect = { status = 302 }"
-    with odd(lambda *_: answer(302, b"", f"location: /{'x' * 60_000}")) as port, pytest.raises(LabError) as error:
-        question.ask_before(asked_at(port, tmp_path / "calls.sh"))
+    with odd(lambda *_: answer(302, b"", f"location: /{'x' * 60_000}")) as port:
+        (tmp_path / "calls.sh").write_text(f"curl http://127.0.0.1:{port}/orders\n")
+        with pytest.raises(LabError, match="answered with status 302: a redirect to /xxx") as error:
+            question.ask_before(asked_at(port, tmp_path / "calls.sh"))
     assert len(error.value.message) < 2_000, "a sentence, however long the address"
     with odd(lambda *_: answer(403, b"no")) as port, pytest.raises(LabError) as error:
         question.ask_before(asked_at(port, SHOP))
