@@ -79,7 +79,7 @@ def spread(few: Sequence[One], many: Sequence[One]) -> list[One]:
 
 
 def ordered(items: Iterable[pytest.Item]) -> list[pytest.Item]:
-    """Units of tests for workers to take: slow builds neither side by side nor at the end, what may wait last, and the fastest of it."""
+    """Units of tests for workers to take: slow builds neither side by side nor at the end, what may wait last, and the fastest of it, long units first."""
     slow, live, longest, patient, rest = (list[list[pytest.Item]]() for _ in range(5))
     for one in units(items):
         name = unit(one[0].nodeid)
@@ -88,6 +88,7 @@ def ordered(items: Iterable[pytest.Item]) -> list[pytest.Item]:
         else:
             kind = longest if name == LONGEST else slow if any(map(builds_slowly, one)) else live
         kind.append(one)
+    rest.sort(key=lambda one: not one[0].nodeid.startswith(TOGETHER))
     first, then = live[: len(live) // 2], live[len(live) // 2 :]
     return [item for one in [*spread(slow, first), *longest, *then, *patient, *rest] for item in one]
 
@@ -147,6 +148,12 @@ class Workers:
         gc.collect()
         gc.freeze()
         gc.set_threshold(50_000, 50, 100)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        """What is left ends with the process: pytest looks for garbage in it ten times, which would take two seconds."""
+        gc.collect()
+        gc.freeze()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:

@@ -15,7 +15,7 @@ from cli.command import MANIFEST, PLAIN, ROOT, Done, Run
 
 FORKING = """
 import gc, json, os, sys
-import distributed, numpy, scipy.stats
+import numpy, scipy.stats, typer._adapters, typer._click.decorators
 from fairground.cli import main, verbs
 from fairground.lab.places import Places
 from fairground.report.run import page

@@ -3,34 +3,43 @@
 from __future__ import annotations
 
 import os
+import queue
+import threading
 from pathlib import Path
 
 import pytest
 
-from builders.limited import printed
 from builders.stored import new
-
-READS = """
-import sys
-from pathlib import Path
+from builders.waiting import PATIENCE_S
 from fairground import records
 from fairground.lab import site
 from fairground.lab.places import Places
 from fairground.model import LabError
 from fairground.serve import app
 
-results = Path(sys.argv[1])
-print(*(type(one).__name__ for one in records.list_all(results)))
-app._stamp = lambda _results: None  # no pages are drawn beside this
-lab = app.Lab(Places(results=results, environ={}), results / ".site")
-run = lab.state()["run"]
-print(run and run["run"])
-lab.close()
-try:
-    print(*(type(one).__name__ for one in site.write(results, results / ".site")))
-except LabError as error:
-    print(error.message)
-"""
+
+class Reads:
+    """What the lab reads of a folder of results: the kinds of entries listed, the run that is watched, and what a site says of them."""
+
+    def __init__(self, results: Path) -> None:
+        self.listed = [type(one).__name__ for one in records.list_all(results)]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(app, "_stamp", lambda _results: None)  # no pages are drawn beside this
+            lab = app.Lab(Places(results=results, environ={}), results / ".site")
+            run = lab.state()["run"]
+            lab.close()
+        self.watched = run and run["run"]
+        try:
+            self.written = [type(one).__name__ for one in site.write(results, results / ".site")]
+        except LabError as error:
+            self.written = [error.message]
+
+
+def reads(results: Path) -> Reads:
+    """Read in a thread of its own, which may wait for ever: the test fails then."""
+    done = queue.SimpleQueue[Reads]()
+    threading.Thread(target=lambda: done.put(Reads(results)), daemon=True).start()
+    return done.get(timeout=PATIENCE_S)
 
 
 @pytest.mark.parametrize("name", ["database.json", "entries.jsonl", "limits.jsonl"])
@@ -40,28 +49,26 @@ def test_a_pipe_in_a_record_is_not_waited_for(name: str, tmp_path: Path) -> None
     os.utime(other / "entries.jsonl", (1, 1))
     (other / name).unlink()
     os.mkfifo(other / name)
-    listed, watched, written = printed(READS, str(tmp_path)).splitlines()
-    assert listed == "Listed Damaged"
-    assert watched == sound.name
-    assert written == "SiteRecord SiteRecord SiteWritten"
+    found = reads(tmp_path)
+    assert found.listed == ["Listed", "Damaged"]
+    assert found.watched == sound.name
+    assert found.written == ["SiteRecord", "SiteRecord", "SiteWritten"]
 
 
 @pytest.mark.parametrize("name", ["index.html", ".fairground-site"])
 def test_a_pipe_in_a_site_is_not_waited_for(name: str, tmp_path: Path) -> None:
     """A site that came with results may hold one in place of a page: that is told in a sentence."""
-    site = tmp_path / ".site"
-    site.mkdir()
-    (site / ".fairground-site").touch()
-    (site / name).unlink(missing_ok=True)
-    os.mkfifo(site / name)
+    folder = tmp_path / ".site"
+    folder.mkdir()
+    (folder / ".fairground-site").touch()
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
     new(tmp_path)
-    assert (
-        printed(READS, str(tmp_path)).splitlines()[-1] == f"`{site / name}` is no file, and the lab neither reads nor writes it"
-    )
+    assert reads(tmp_path).written == [f"`{folder / name}` is no file, and the lab neither reads nor writes it"]
 
 
 def test_a_pipe_in_place_of_the_word_of_a_job_is_not_waited_for(tmp_path: Path) -> None:
     """Pages are served beside it."""
     folder = new(tmp_path)
     os.mkfifo(tmp_path / ".serve.json")
-    assert printed(READS, str(tmp_path)).splitlines()[1] == folder.name
+    assert reads(tmp_path).watched == folder.name

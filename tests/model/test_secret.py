@@ -225,15 +225,15 @@ PARTS = (
 REDACTS = """
 import sys
 from fairground.model import secret
-text = sys.argv[1] * (400_000 // len(sys.argv[1]))
-for end in ("", " @", "!"):
-    secret.redact(text + end)
-secret.redact_words([text])
-print("done")
+for part in sys.argv[1:]:
+    text = part * (100_000 // len(part))
+    for end in ("", " @", "!"):
+        secret.redact(text + end)
+    secret.redact_words([text])
+    print(part, flush=True)
 """
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_a_long_text_is_read_once(part: str) -> None:
+def test_a_long_text_is_read_once() -> None:
     """A record or a service may send any: no word of it is read from each of its letters on, which would take many minutes."""
-    assert printed(REDACTS, part) == "done\n"
+    assert printed(REDACTS, *PARTS).splitlines() == list(PARTS)

@@ -57,6 +57,7 @@ WHY = {
 }
 
 
+@cache
 def run(blocks: int = 2) -> Run:
     """Six stacks on three workloads: valid, warned, void and repeated, rejected, skipped, and one with unknown fields."""
     cells = [(stack, workload) for workload in SPEED for stack in STACKS if (stack, workload) != ("fir:raw", "ping")]
@@ -75,6 +76,7 @@ def run(blocks: int = 2) -> Run:
     return _run("2026-09-30-1412-demo", plan, tuple(trials), tuple(SPEED), STACKS)
 
 
+@cache
 def controlled(blocks: int = 6, *, again: float = 1.002, slowed: float = 0.91) -> Run:
     """The same stacks in six blocks beside controls of the anchor: an A/A pair apart by `again`, a slowdown to `slowed`."""
     bare = run(blocks)

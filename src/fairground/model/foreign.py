@@ -37,6 +37,8 @@ _UNSEEN = re.compile(
 
 def clean(text: str) -> str:
     """Foreign text without terminal escapes and without characters that do not show. Ends of lines and tabs stay."""
+    if text.isascii() and text.isprintable():
+        return text  # as most texts are, and a page has thousands
     return _UNSEEN.sub("", _ESCAPES.sub("", _BREAKS.sub("\n", text)))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from urllib.parse import unquote
 
 HIDDEN = "(hidden)"
@@ -87,6 +88,7 @@ _HEADER = re.compile(r"(?P<option>--header=|-[A-Za-z]*?H)(?P<text>.+)", re.DOTAL
 Hide = Callable[[str], str]
 
 
+@lru_cache(maxsize=4096)
 def is_secret(name: str) -> bool:
     """True if what has this name is a secret: a header, a variable, an option or a key of a query."""
     if name in _DIRECTORIES:

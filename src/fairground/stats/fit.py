@@ -12,6 +12,7 @@ workload, and then a value counts by that: a noisy stack says little of what the
 
 from __future__ import annotations
 
+import copy
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -35,6 +36,8 @@ LEAST_BLOCKS = 2
 """A stack of fewer blocks is not held against another."""
 NOTHING = 1e-9
 """What rounding leaves of a zero."""
+FOUND = ("_solved", "spreads", "levels", "_variances")
+"""What a fit keeps once it was asked for, in the order in which one rests on the other."""
 
 
 @dataclass(frozen=True)
@@ -105,15 +108,21 @@ class Fit(Generic[Name]):
 
     def weigh(self, noise: Mapping[Hashable, float]) -> Fit[Name]:
         """The same values, each weighed by the variance that `noise` gives its stack."""
-        return Fit(self._points, self._common, noise, self._spoilt)
+        return self._without(FOUND, _noise=noise)
 
     def borrowing(self, common: Mapping[Hashable, Prior]) -> Fit[Name]:
         """The same fit, with each stack's variance drawn towards its prior."""
-        return Fit(self._points, common, self._noise, self._spoilt)
+        return self._without(["_variances"], _common=common)
 
     def doubting(self, spoilt: Mapping[int, float]) -> Fit[Name]:
         """The same values, each of which counts the less the more its block is spoilt."""
-        return Fit(self._points, self._common, self._noise, spoilt)
+        return self._without(FOUND, _spoilt=spoilt)
+
+    def _without(self, found: Sequence[str], **changed: object) -> Fit[Name]:
+        """A copy with something `changed`, and without what was `found` by that. The layout stays as it is."""
+        made = copy.copy(self)
+        made.__dict__ = {name: value for name, value in vars(self).items() if name not in found} | changed
+        return made
 
     @property
     def block_errors(self) -> Mapping[int, Variance]:
@@ -121,7 +130,7 @@ class Fit(Generic[Name]):
         import numpy
 
         numbers, found = numpy.array([point.block for point in self._points], dtype=int), dict[int, Variance]()
-        foretold = self._variances[0][self._solved.owner] if self._points else numpy.zeros(0)
+        foretold = self._variances[0][self._layout.owner] if self._points else numpy.zeros(0)
         for number in dict.fromkeys(numbers.tolist()):
             ours = (numbers == number) & (foretold > 0)
             share = float(self._solved.free.diagonal()[ours].sum())
@@ -141,15 +150,18 @@ class Fit(Generic[Name]):
         Squared residuals are less than squared errors, since stacks and rounds were fitted to them. A stack's own variance has
         the degrees of freedom of a chi-square with the same mean and variance as its sum of squares (Satterthwaite 1946).
         """
-        solved, own = self._solved, dict[Hashable, Variance]()
-        summed = freedom = 0.0
-        for name, place in self._place.items():
-            ours = solved.owner == place
-            left = solved.free[ours][:, ours]
-            share = float(left.trace())
-            value = float((solved.errors[ours] ** 2).sum()) / share if share > NOTHING else 0.0
-            own[name] = Variance(value, share**2 / float((left**2).sum()) if share > NOTHING else 0.0)
-            summed, freedom = summed + value * share, freedom + share
+        import numpy
+
+        owner, free = self._layout.owner, self._solved.free
+        ours = owner[:, None] == owner
+        parts = [
+            numpy.bincount(owner, values, len(self._place)).tolist()
+            for values in (self._solved.errors**2, free.diagonal(), (free**2 * ours).sum(axis=1))
+        ]
+        own, summed, freedom = dict[Hashable, Variance](), 0.0, 0.0
+        for name, squares, share, left in zip(self._place, *parts, strict=True):
+            own[name] = Variance(squares / share, share**2 / left) if share > NOTHING else Variance(0.0, 0.0)
+            summed, freedom = summed + own[name].value * share, freedom + share
         return Spreads(Variance(summed / freedom, freedom) if freedom > NOTHING else Variance(0.0, 0.0), own)
 
     @cached_property
@@ -175,7 +187,7 @@ class Fit(Generic[Name]):
     def against(self, one: Name, other: Name) -> Estimate | None:
         """`one` over `other`, or None where no round joins them or one has a single block."""
         blocks = min(len(self.levels.get(name, ())) for name in (one, other))
-        if blocks < LEAST_BLOCKS or self._solved.part[one] != self._solved.part[other]:
+        if blocks < LEAST_BLOCKS or self._layout.part[one] != self._layout.part[other]:
             return None
         return self._estimate(self._weights(one) - self._weights(other), blocks, self._freedom_of_both(one, other))
 
@@ -189,7 +201,7 @@ class Fit(Generic[Name]):
         if blocks < LEAST_BLOCKS:
             return None
         weights = self._weights(name)
-        same = [other for other in self.names if self._solved.part[other] == self._solved.part[name]]
+        same = [other for other in self.names if self._layout.part[other] == self._layout.part[name]]
         if len(same) > 1:
             weights = weights - sum(self._weights(other) for other in same) / len(same)
         return self._estimate(weights, blocks)
@@ -200,10 +212,8 @@ class Fit(Generic[Name]):
 
     def _freedom_of_both(self, one: Name, other: Name) -> float:
         """The degrees of freedom of two stacks together: in a round of two each residual is the other's, and counts once."""
-        import numpy
-
         places = [self._place[one], self._place[other]]
-        ours = numpy.isin(self._solved.owner, places)
+        ours = (self._layout.owner == places[0]) | (self._layout.owner == places[1])
         left = self._solved.free[ours][:, ours]
         share = float(left.trace())
         own = sum(self.spreads.stacks[name].freedom for name in (one, other))
@@ -217,7 +227,7 @@ class Fit(Generic[Name]):
         """
         import numpy
 
-        squares = numpy.bincount(self._solved.owner, weights**2 * self._solved.scale, len(self._place))
+        squares = numpy.bincount(self._layout.owner, weights**2 * self._solved.scale, len(self._place))
         values, freedoms = self._variances
         ours = squares > NOTHING
         if not freedoms[ours].all():
@@ -226,7 +236,7 @@ class Fit(Generic[Name]):
         total, apart = float(parts.sum()), float((parts**2 / freedoms[ours]).sum())
         most = min(most, max([self.spreads.shared.freedom, *(one.most for one in self._common.values())]))
         freedom = min(total**2 / apart, most) if apart else most
-        return Estimate(float(weights @ self._solved.logs), math.sqrt(total), freedom, blocks)
+        return Estimate(float(weights @ self._layout.logs), math.sqrt(total), freedom, blocks)
 
     @cached_property
     def _variances(self) -> tuple[Array, Array]:
@@ -237,9 +247,16 @@ class Fit(Generic[Name]):
         return numpy.array([one.value for one in made]), numpy.array([one.freedom for one in made])
 
     @cached_property
+    def _layout(self) -> _Layout:
+        return _lay_out(self._points, self._place)
+
+    @cached_property
     def _solved(self) -> _Solved:
-        scale = [self._spoilt.get(point.block, 1.0) for point in self._points]
-        return _solve(self._points, self._place, [self._noise.get(name, 1.0) for name in self._place], scale)
+        import numpy
+
+        scale = numpy.array([self._spoilt.get(block, 1.0) for block in self._layout.blocks])
+        noise = numpy.array([self._noise.get(name, 1.0) for name in self._place])
+        return _solve(self._layout, noise[self._layout.owner], scale)
 
 
 def together(fits: Sequence[Fit[Name]], known: Known = ()) -> list[Fit[Name]]:
@@ -278,59 +295,94 @@ def _priors(fits: Sequence[Fit[Name]], known: Known) -> Known:
 
 
 @dataclass(frozen=True)
-class _Solved:
-    """`owner`: the place of each value's stack. `weights`: for each stack, those of all values in its level. `free` makes
-    residuals of errors, both over the square root of their noise. `errors`: residuals over the square root of their block's
-    `scale`. `part`: which stacks rounds join. `paces`: by part, what the
-    machine gave in each of its rounds."""
+class _Layout:
+    """`owner`: the place of each value's stack. `design`: which stack and which round each value has, a column for each of them.
+
+    `part`: which stacks rounds join, by their names. `part_of`: the part of each value, and of each stack in `part_of_stacks`.
+    `rounds`: the columns of each part's rounds.
+    """
 
     owner: Array
     logs: Array
+    blocks: Sequence[int]
+    design: Array
+    part: Mapping[object, int]
+    part_of: Array
+    part_of_stacks: Array
+    rounds: Mapping[int, Sequence[int]]
+
+
+@dataclass(frozen=True)
+class _Solved:
+    """`weights`: for each stack, those of all values in its level. `free` makes residuals of errors, both over the square root of
+    their noise. `errors`: residuals over the square root of their block's `scale`. `paces`: by part, what the machine gave in its
+    rounds."""
+
     levels: Array
     residuals: Array
     errors: Array
     scale: Array
     weights: Array
     free: Array
-    part: Mapping[object, int]
     paces: Mapping[int, Sequence[float]]
 
 
-def _solve(
-    points: Sequence[FitPoint[Name]], places: Mapping[Name, int], noise: Sequence[float], scale: Sequence[float]
-) -> _Solved:
-    """Least squares of the logarithms on stacks and rounds, each value weighed by the inverse of its stack's `noise`.
+def _lay_out(points: Sequence[FitPoint[Name]], places: Mapping[Name, int]) -> _Layout:
+    """The stacks and rounds of values: a round counts where its stack shares one with another."""
+    import numpy
 
-    And by that of its `scale`, which is its block's.
+    part = _parts(points)
+    sizes = Counter(part.values())
+    shared = [(point.block, point.round) if sizes[part[point.name]] > 1 else None for point in points]
+    columns = {one: place for place, one in enumerate(dict.fromkeys(one for one in shared if one is not None), len(places))}
+    owner = numpy.array([places[point.name] for point in points], dtype=int)
+    design = numpy.zeros((len(points), len(places) + len(columns)))
+    design[numpy.arange(len(points)), owner] = 1
+    rounds: dict[int, dict[int, None]] = {}
+    for row, (point, one) in enumerate(zip(points, shared, strict=True)):
+        if one is not None:
+            design[row, columns[one]] = 1
+            rounds.setdefault(part[point.name], {})[columns[one]] = None
+    part_of_stacks = numpy.array([part[name] for name in places], dtype=int)
+    return _Layout(
+        owner=owner,
+        logs=numpy.array([point.log for point in points]),
+        blocks=[point.block for point in points],
+        design=design,
+        part=part,
+        part_of=part_of_stacks[owner],
+        part_of_stacks=part_of_stacks,
+        rounds={number: list(some) for number, some in rounds.items()},
+    )
+
+
+def _solve(layout: _Layout, noise: Array, scale: Array) -> _Solved:
+    """Least squares of the logarithms on stacks and rounds.
+
+    Each value is weighed by the inverse of its stack's `noise` times its block's `scale`.
     """
     import numpy
 
-    parts = _parts(points)
-    sizes = Counter(parts.values())
-    shared = [(point.block, point.round) if sizes[parts[point.name]] > 1 else None for point in points]
-    rounds = {one: place for place, one in enumerate(dict.fromkeys(one for one in shared if one is not None), len(places))}
-    owner = numpy.array([places[point.name] for point in points], dtype=int)
-    logs = numpy.array([point.log for point in points])
-    design = numpy.zeros((len(points), len(places) + len(rounds)))
-    for row, one in enumerate(shared):
-        design[row, owner[row]] = 1
-        if one is not None:
-            design[row, rounds[one]] = 1
-    scales = numpy.array(scale)
-    weight = 1 / numpy.sqrt(numpy.array(noise)[owner] * scales)
-    inverse = numpy.linalg.pinv(design * weight[:, None])
+    stacks, logs = len(layout.part_of_stacks), layout.logs
+    weight = 1 / numpy.sqrt(noise * scale)
+    weighed = layout.design * weight[:, None]
+    inverse = numpy.linalg.pinv(weighed)
     solution = inverse * weight
-    levels = (solution @ logs)[: len(places)]
-    for part in sizes:  # a part's levels are known up to a constant: their mean becomes that of its values
-        ours = numpy.array([parts[point.name] == part for point in points])
-        levels[[place for name, place in places.items() if parts[name] == part]] += (logs - levels[owner])[ours].mean()
-    paces: dict[int, list[float]] = {}
-    for one, part in {one: parts[point.name] for point, one in zip(points, shared, strict=True) if one is not None}.items():
-        paces.setdefault(part, []).append(float(solution[rounds[one]] @ logs))
-    free = numpy.eye(len(points)) - (design * weight[:, None]) @ inverse
-    residuals = logs - design @ (solution @ logs)
-    errors = residuals / numpy.sqrt(scales)
-    return _Solved(owner, logs, levels, residuals, errors, scales, solution[: len(places)], free, parts, paces)
+    solved = solution @ logs
+    levels = solved[:stacks].copy()
+    for part in set(layout.part.values()):  # a part's levels are known up to a constant: their mean becomes that of its values
+        ours = layout.part_of == part
+        levels[layout.part_of_stacks == part] += (logs - levels[layout.owner])[ours].mean()
+    residuals = logs - layout.design @ solved
+    return _Solved(
+        levels=levels,
+        residuals=residuals,
+        errors=residuals / numpy.sqrt(scale),
+        scale=scale,
+        weights=solution[:stacks],
+        free=numpy.eye(len(logs)) - weighed @ inverse,
+        paces={part: solved[columns].tolist() for part, columns in layout.rounds.items()},
+    )
 
 
 def _joined(points: list[FitPoint[Name]]) -> list[FitPoint[Name]]:

@@ -205,7 +205,7 @@ def _in_common(known: Sequence[Variance], most: float, taken: float = 0.0) -> Pr
     typical = sorted(one.value for one in known)[len(known) // 2] or max(one.value for one in known)
     values = numpy.array([max(one.value, LEAST_SHARE * typical) for one in known])
     own = numpy.array([one.freedom for one in known])
-    worth = numpy.geomspace(*WORTH, WORTHS)[:, None]
+    worth = _worths()
     scale = _scales(values, own, worth)
     ratio = own * values / (worth * scale)
     likely = gammaln((own + worth) / 2) - gammaln(worth / 2) + own / 2 * numpy.log(ratio) - (own + worth) / 2 * numpy.log1p(ratio)
@@ -219,15 +219,26 @@ def _in_common(known: Sequence[Variance], most: float, taken: float = 0.0) -> Pr
     return Prior(float(scale[place, 0]), float(worth[place, 0]), most)
 
 
+@cache
+def _worths() -> Array:
+    """The degrees of freedom that a prior may be worth, in a column."""
+    import numpy
+
+    return numpy.geomspace(*WORTH, WORTHS)[:, None]
+
+
 def _scales(values: Array, own: Array, worth: Array) -> Array:
     """The most likely variance for each worth of a prior: where the likelihood's slope is 0, by Newton's method in logarithms."""
     import numpy
 
     logs = numpy.full(worth.shape, math.log(float(numpy.median(values))))
+    halves, own_halves, shares = (own + worth) / 2, own.sum() / 2, own * values / worth
     for _ in range(NEWTON_STEPS):
-        ratio = own * values / (worth * numpy.exp(logs))
-        slope = ((own + worth) / 2 * ratio / (1 + ratio) - own / 2).sum(axis=1, keepdims=True)
-        bend = ((own + worth) / 2 * ratio / (1 + ratio) ** 2).sum(axis=1, keepdims=True)
+        ratio = shares * numpy.exp(-logs)
+        beyond = 1 + ratio
+        drawn = halves * ratio / beyond
+        slope = drawn.sum(axis=1, keepdims=True) - own_halves
+        bend = (drawn / beyond).sum(axis=1, keepdims=True)
         step = numpy.clip(slope / bend, -1, 1)
         logs = logs + step
         if numpy.abs(step).max() < CLOSE:
