@@ -145,12 +145,17 @@ class Asked(Rows):
         return super().execute(statement, values)
 
 
+def probes(looking: Workload, port: int, database: object, least: int = 1) -> list[Probe]:
+    """The probes of a server on this port, this many or more."""
+    probing = prober.Prober(looking, ("127.0.0.1", port), cast(Database, database), lambda: True, True)
+    assert waiting.eventually(lambda: len(probing.probes) >= least)
+    probing.stop()
+    return probing.probes
+
+
 def probed(looking: Workload, port: int, database: object) -> Probe:
     """The first probe of a server on this port."""
-    probing = prober.Prober(looking, ("127.0.0.1", port), cast(Database, database), lambda: True, True)
-    assert waiting.eventually(lambda: bool(probing.probes), 10)
-    probing.stop()
-    return probing.probes[0]
+    return probes(looking, port, database)[0]
 
 
 def todos(statement: str) -> Workload:
@@ -167,6 +172,13 @@ def test_a_look_that_is_refused_before_the_request_is_told() -> None:
     assert (found.acknowledged, found.looked) == (True, False)
     (told,) = findings([found], prober.PATIENCE_S)
     assert told.id == "writes-not-looked-for"
+
+
+def test_a_connection_that_is_over_is_opened_anew() -> None:
+    """A server of HTTP/1.0 closes after each answer and need not say so: it acknowledges each probe all the same."""
+    with answering(b"{}", "HTTP/1.0") as port:
+        found = probes(todos("SELECT count(*) FROM todos WHERE title = %s"), port, Rows(), 2)
+    assert [one.acknowledged for one in found[:2]] == [True, True]
 
 
 @pytest.mark.live
@@ -194,11 +206,11 @@ class Ledger(Rows):
 
 
 @contextmanager
-def answering(body: bytes) -> Iterator[int]:
+def answering(body: bytes, version: str = "HTTP/1.1") -> Iterator[int]:
     """A server on loopback that gives this JSON to whatever it is asked: its port."""
 
     class Always(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+        protocol_version = version
 
         def do_GET(self) -> None:
             self.send_response(200)
