@@ -60,11 +60,11 @@ class Decision:
         return None if interval is None else math.sqrt(interval.high / interval.low) - 1
 
 
-def decide(pairs: Sequence[WindowPair], floor: float = 0.0, practical: float = 0.01) -> Decision:
+def decide(pairs: Sequence[WindowPair], practical: float = 0.01) -> Decision:
     """The words on rate and on CPU per answer, from the mean log-ratio of each round's sound pairs."""
     sound = [pair for pair in pairs if pair.void is None]
     rates, costs, efforts = (_by_round(sound, ratio) for ratio in (_faster, _cheaper, _easier))
-    differing = [differences.of_pairs(ratios, floor, practical) for ratios in (rates, costs, efforts)]
+    differing = [differences.of_pairs(ratios, practical) for ratios in (rates, costs, efforts)]
     if len(rates) < JUDGED_ROUNDS:
         differing = [replace(one, word=differences.DifferenceWord.INCONCLUSIVE) for one in differing]
     rate, cost, effort = differing
