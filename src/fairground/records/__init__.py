@@ -7,7 +7,7 @@ scattered by, in the cache.
 
 from fairground.records.hold import hold_record, is_held
 from fairground.records.journal import scrub_folder
-from fairground.records.listing import Damaged, find, find_run, is_kind, list_all, list_records, of_kind, size
+from fairground.records.listing import Damaged, find, find_run, is_kind, list_all, of_kind, size
 from fairground.records.memory import add_run, foretell, load_memory
 from fairground.records.runs import (
     ATTEMPTS,
@@ -61,7 +61,6 @@ __all__ = [
     "kind_of",
     "left_of",
     "list_all",
-    "list_records",
     "load",
     "load_memory",
     "load_run",

@@ -222,11 +222,6 @@ class Standings:
     ranks: Mapping[str, tuple[int, int]]
     words: Mapping[tuple[str, str], Difference]
 
-    @property
-    def decided(self) -> int:
-        """The number of pairs that are told apart or equivalent."""
-        return sum(row.word is not DifferenceWord.INCONCLUSIVE for row in self.words.values())
-
 
 def standings(
     order: Sequence[str],

@@ -1,7 +1,7 @@
 """The parts of a request's path that may stand beside the server: a proxy before it, a pooler behind it, distances."""
 
 from fairground.topology.hop import Census, Hop, Pooler, RunningWires, at
-from fairground.topology.kind import KINDS, HopKind, is_pooled, lacking, loses_prepared, versions
+from fairground.topology.kind import KINDS, HopKind, is_pooled, lacking, versions
 from fairground.topology.start import start_pooler, start_proxy, start_wire
 
 __all__ = [
@@ -14,7 +14,6 @@ __all__ = [
     "at",
     "is_pooled",
     "lacking",
-    "loses_prepared",
     "start_pooler",
     "start_proxy",
     "start_wire",

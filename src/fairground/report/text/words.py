@@ -38,9 +38,9 @@ def milliseconds(value_us: float | None) -> str:
     return UNKNOWN if value_us is None else intervals.significant(value_us / 1000)
 
 
-def percent(share: float | None, digits: int = 2) -> str:
+def percent(share: float | None) -> str:
     """0.934 → `93 %`."""
-    return UNKNOWN if share is None else f"{intervals.significant(share * 100, 3 if share >= 1 else digits)} %"
+    return UNKNOWN if share is None else f"{intervals.significant(share * 100, 3 if share >= 1 else 2)} %"
 
 
 def size(value_bytes: float | None) -> str:
