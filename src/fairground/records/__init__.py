@@ -29,12 +29,11 @@ from fairground.records.runs import (
     write_judged,
     write_qualification,
 )
-from fairground.records.shapes import END, ENTRIES, HEAD, SHAPES, json_schema
+from fairground.records.shapes import ENTRIES, HEAD, SHAPES, json_schema
 from fairground.records.store import append, create, discard, end, kind_of, load, read_head, require_same
 
 __all__ = [
     "ATTEMPTS",
-    "END",
     "ENTRIES",
     "HEAD",
     "SHAPES",
