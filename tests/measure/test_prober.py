@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -125,13 +124,9 @@ class Rows:
 def test_a_probe_names_its_own_rows_and_looks_at_one() -> None:
     """Both are made before the first probe; each probe moves something between them, and looks at the one that is debited."""
     (workload,) = (one for one in PROBED if one.id == "transfer")
-    rows, patience_s = Rows(), time.monotonic() + 10
-    probing = prober.Prober(workload, ("127.0.0.1", free_port()), cast(Database, rows), lambda: True, True)
+    rows = Rows()
+    slots = probed(workload, free_port(), rows).slots
     made = [values[0] for statement, values in rows.asked[:2] if statement.startswith(b"INSERT") and values]
-    while not probing.probes and time.monotonic() < patience_s:
-        time.sleep(0.01)
-    probing.stop()
-    slots = probing.probes[0].slots
     assert [slots["from"], slots["to"]] == made and 1 <= int(slots["amount"]) <= 10
     assert [values for statement, values in rows.asked if statement.startswith(b"SELECT credits")][:1] == [[slots["from"]]]
 
@@ -238,13 +233,9 @@ def test_what_an_answer_says_is_looked_for(there: bool, monkeypatch: pytest.Monk
     (workload,) = (one for one in PROBED if one.id == "tx")
     written = replace(workload.audit, written=Written(holds="SELECT :answer->>'colour' = 'red'"))
     painting = replace(asking(workload, method="GET", path="/paint"), audit=written)
-    rows, patience_s = Ledger(there), time.monotonic() + 10
+    rows = Ledger(there)
     with answering(b'{"Colour":"red"}') as port:
-        probing = prober.Prober(painting, ("127.0.0.1", port), cast(Database, rows), lambda: True, True)
-        while not probing.probes and time.monotonic() < patience_s:
-            time.sleep(0.01)
-        probing.stop()
-    found = probing.probes[0]
+        found = probed(painting, port, rows)
     assert found.acknowledged and (found.late_ms is not None and found.late_ms > 0 if there else found.late_ms is None)
     said = [values for statement, values in rows.asked if b"jsonb" in statement]
     assert said and {str(values) for values in said} == {str({"answer": '{"colour": "red"}'})}
@@ -272,13 +263,8 @@ def test_a_refused_question_is_no_write_that_is_there(
     (workload,) = (one for one in PROBED if one.id == "tx")
     written = replace(workload.audit, written=Written(holds="SELECT :answer->>'colour' = 'red'"))
     painting, rows = replace(asking(workload, method="GET", path="/paint"), audit=written), Refusing(error)
-    until = time.monotonic() + 10
     with answering(b'{"colour":"red"}') as port:
-        probing = prober.Prober(painting, ("127.0.0.1", port), cast(Database, rows), lambda: True, True)
-        while not probing.probes and time.monotonic() < until:
-            time.sleep(0.01)
-        probing.stop()
-    found = probing.probes[0]
+        found = probed(painting, port, rows)
     assert (found.acknowledged, found.looked, found.late_ms) == (True, looked, late_ms)
 
 
@@ -297,11 +283,6 @@ def test_headers_of_its_answers_are_looked_at(rules: dict[str, object], said: st
     written = replace(workload.audit, written=Written(holds="SELECT :answer->>'colour' = 'red'"))
     expect = replace(workload.first.expect, headers=rules)
     painting = replace(asking(workload, method="GET", path="/paint", expect=expect), audit=written, contract=contract)
-    until = time.monotonic() + 10
     with answering(b'{"colour":"red"}') as port:
-        probing = prober.Prober(painting, ("127.0.0.1", port), cast(Database, Ledger(True)), lambda: True, True)
-        while not probing.probes and time.monotonic() < until:
-            time.sleep(0.01)
-        probing.stop()
-    found = probing.probes[0].header
+        found = probed(painting, port, Ledger(True)).header
     assert found is None if said is None else found is not None and found.startswith(said)
