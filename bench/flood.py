@@ -73,9 +73,10 @@ def main() -> None:
     first = max((row["round"] for row in rows), default=0) + 1
     with (
         tempfile.TemporaryDirectory() as folder,
-        serving(Path(folder)) as served,
+        frame.serving(Path(folder)) as (pid, address),
         stack_up(options, workloads) as (session, load),
     ):
+        served = Served(psutil.Process(pid), address, Path(folder))
         for number in range(first, first + options.rounds):
             frame.tell(f"round {number}, to {first + options.rounds - 1}")
             for workload in workloads:
@@ -145,25 +146,6 @@ class Served:
             time.sleep(0.5)
             if self.cpu_s() - before_s <= QUIET_SHARE * 0.5:
                 return
-
-
-@contextlib.contextmanager
-def serving(results: Path) -> Iterator[Served]:
-    """`serve` on a folder of results, for as long as the block."""
-    words = [frame.LAB, "serve", "--port", "0", "--json", "--results", str(results)]
-    served = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
-    assert served.stdout is not None, "it is a pipe"
-    text = ""
-    while "}" not in text:
-        line = served.stdout.readline()
-        if not line:
-            raise SystemExit("`serve` has ended before it told its address")
-        text += line
-    try:
-        yield Served(psutil.Process(served.pid), json.loads(text)["address"], results)
-    finally:
-        served.terminate()
-        served.wait()
 
 
 def measured(session: ArmSession, ask: Whole, served: Served, rate: int) -> dict[str, Any] | None:

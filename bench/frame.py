@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -75,3 +76,22 @@ def here() -> str:
 def version() -> str:
     """The lab's version, with the revision that it is at."""
     return subprocess.run([LAB, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+
+
+@contextlib.contextmanager
+def serving(results: Path) -> Iterator[tuple[int, str]]:
+    """`serve` on a folder of results, for as long as the block: the id of its process, and its address with the token."""
+    words = [LAB, "serve", "--port", "0", "--json", "--results", str(results)]
+    served = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    assert served.stdout is not None, "it is a pipe"
+    text = ""
+    try:
+        while "}" not in text:
+            line = served.stdout.readline()
+            if not line:
+                raise SystemExit("`serve` has ended before it told its address")
+            text += line
+        yield served.pid, json.loads(text)["address"]
+    finally:
+        served.terminate()
+        served.wait()

@@ -7,19 +7,17 @@ before you commit it.
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+import frame
+
 WIDE, PHONE = (1280, 800), (390, 844)
 SETTLED_MS = 4000
 """By then a page has been told what goes on."""
@@ -38,15 +36,15 @@ def main() -> int:
     """Write the pictures of a run. Exit code 3 without a browser."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--run", required=True, help="the id of a stored run")
-    parser.add_argument("--results", type=Path, default=ROOT / "results")
-    parser.add_argument("--write", type=Path, default=ROOT / "docs" / "pictures")
+    parser.add_argument("--results", type=Path, default=frame.ROOT / "results")
+    parser.add_argument("--write", type=Path, default=frame.ROOT / "docs" / "pictures")
     asked = parser.parse_args()
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         print("error: no chromium is here\n\nhint: apt-get install chromium", file=sys.stderr)
         return 3
     asked.write.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, lab(asked.results) as live:
+    with tempfile.TemporaryDirectory() as folder, frame.serving(asked.results) as (_, live):
         site = Path(folder) / "site"
         fairground("report", "--site", str(site), "--results", str(asked.results))
         for state in (*states(asked.run, site), State("lab", live)):
@@ -69,28 +67,9 @@ def states(run: str, site: Path) -> Iterator[State]:
     yield State("trial", (site / run / "trials" / "0001.html").as_uri())
 
 
-@contextmanager
-def lab(results: Path) -> Iterator[str]:
-    """A served lab; its address."""
-    words = (sys.executable, "-m", "fairground", "serve", "--port", "0", "--json", "--results", str(results))
-    child = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    assert child.stdout is not None
-    try:
-        text = ""
-        while "}" not in text:
-            line = child.stdout.readline()
-            if not line:
-                raise SystemExit("the lab could not be served")
-            text += line
-        yield json.loads(text)["address"]
-    finally:
-        child.send_signal(signal.SIGINT)
-        child.wait()
-
-
 def fairground(*words: str) -> None:
     """One command of the lab, which must go well."""
-    subprocess.run((sys.executable, "-m", "fairground", *words), cwd=ROOT, check=True, stderr=subprocess.DEVNULL)
+    subprocess.run((sys.executable, "-m", "fairground", *words), cwd=frame.ROOT, check=True, stderr=subprocess.DEVNULL)
 
 
 def take(browser: str, state: State, path: Path) -> None:

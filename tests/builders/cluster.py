@@ -1,13 +1,16 @@
-"""The embedded database in tests: its contract and scale, what it holds, and waiting for its counters."""
+"""The embedded database in tests: its contract and scale, its clients, what it holds, and waiting for its counters."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+import psycopg
+
 from builders import waiting
 from fairground.postgres import Database
 
+Arms = tuple[Database, Database]
 SCALE = 1
 PATIENCE_S = 30.0
 
@@ -15,6 +18,11 @@ PATIENCE_S = 30.0
 def eventually(holds: Callable[[], bool]) -> bool:
     """Whether something becomes true in the time that a database may take."""
     return waiting.eventually(holds, PATIENCE_S)
+
+
+def client(database: Database, **other: Any) -> psycopg.Connection[tuple[Any, ...]]:
+    """A connection like that of a server under test."""
+    return psycopg.connect(database.server_url(), autocommit=True, **other)
 
 
 def contents(database: Database) -> dict[str, Any]:

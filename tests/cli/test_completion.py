@@ -62,7 +62,7 @@ def test_what_has_names_is_there() -> None:
     taking = {spelling for told in table.values() for spelling, (_, takes) in told["options"].items() if takes}
     assert set(candidates.OPTIONS) <= taking
     assert {verb for verb, told in table.items() if "--resume" in told["options"]} == set(candidates.RESUMES)
-    assert {*candidates.RESUMES.values(), candidates.COUNTED} == {str(kind) for kind in RecordKind}
+    assert {*candidates.RESUMES.values(), RecordKind.COUNT} == {str(kind) for kind in RecordKind}
     assert all(len(named) <= len(table[verb]["arguments"]) for verb, named in candidates.ARGUMENTS.items())
     assert {one.value for one in candidates.ARGUMENTS["list"][0](Fair())} == set(columns.WIDTHS)
 

@@ -131,7 +131,7 @@ def test_a_damaged_record_hides_no_other(how: str, tmp_path: Path) -> None:
     listed = {one.id: one for one in records.list_all(results)}
     damaged = listed[other.name]
     assert isinstance(damaged, records.Damaged) and other.name in damaged.why
-    assert isinstance(listed[sound.name], Listed) and [one.id for one in records.list_records(results)] == [sound.name]
+    assert isinstance(listed[sound.name], Listed) and len(listed) == 2
     rows = {row["id"]: row for row in lists.rows("runs", Places(results=results))}
     assert rows[other.name]["damage"] == damaged.why and rows[sound.name]["damage"] is None
     assert rows[other.name].keys() == rows[sound.name].keys()

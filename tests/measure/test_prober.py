@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -125,13 +124,9 @@ class Rows:
 def test_a_probe_names_its_own_rows_and_looks_at_one() -> None:
     """Both are made before the first probe; each probe moves something between them, and looks at the one that is debited."""
     (workload,) = (one for one in PROBED if one.id == "transfer")
-    rows, patience_s = Rows(), time.monotonic() + 10
-    probing = prober.Prober(workload, ("127.0.0.1", free_port()), cast(Database, rows), lambda: True, True)
+    rows = Rows()
+    slots = probed(workload, free_port(), rows).slots
     made = [values[0] for statement, values in rows.asked[:2] if statement.startswith(b"INSERT") and values]
-    while not probing.probes and time.monotonic() < patience_s:
-        time.sleep(0.01)
-    probing.stop()
-    slots = probing.probes[0].slots
     assert [slots["from"], slots["to"]] == made and 1 <= int(slots["amount"]) <= 10
     assert [values for statement, values in rows.asked if statement.startswith(b"SELECT credits")][:1] == [[slots["from"]]]
 
@@ -145,12 +140,17 @@ class Asked(Rows):
         return super().execute(statement, values)
 
 
+def probes(looking: Workload, port: int, database: object, least: int = 1) -> list[Probe]:
+    """The probes of a server on this port, this many or more."""
+    probing = prober.Prober(looking, ("127.0.0.1", port), cast(Database, database), lambda: True, True)
+    assert waiting.eventually(lambda: len(probing.probes) >= least)
+    probing.stop()
+    return probing.probes
+
+
 def probed(looking: Workload, port: int, database: object) -> Probe:
     """The first probe of a server on this port."""
-    probing = prober.Prober(looking, ("127.0.0.1", port), cast(Database, database), lambda: True, True)
-    assert waiting.eventually(lambda: bool(probing.probes), 10)
-    probing.stop()
-    return probing.probes[0]
+    return probes(looking, port, database)[0]
 
 
 def todos(statement: str) -> Workload:
@@ -167,6 +167,13 @@ def test_a_look_that_is_refused_before_the_request_is_told() -> None:
     assert (found.acknowledged, found.looked) == (True, False)
     (told,) = findings([found], prober.PATIENCE_S)
     assert told.id == "writes-not-looked-for"
+
+
+def test_a_connection_that_is_over_is_opened_anew() -> None:
+    """A server of HTTP/1.0 closes after each answer and need not say so: it acknowledges each probe all the same."""
+    with answering(b"{}", "HTTP/1.0") as port:
+        found = probes(todos("SELECT count(*) FROM todos WHERE title = %s"), port, Rows(), 2)
+    assert [one.acknowledged for one in found[:2]] == [True, True]
 
 
 @pytest.mark.live
@@ -194,11 +201,11 @@ class Ledger(Rows):
 
 
 @contextmanager
-def answering(body: bytes) -> Iterator[int]:
+def answering(body: bytes, version: str = "HTTP/1.1") -> Iterator[int]:
     """A server on loopback that gives this JSON to whatever it is asked: its port."""
 
     class Always(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+        protocol_version = version
 
         def do_GET(self) -> None:
             self.send_response(200)
@@ -226,13 +233,9 @@ def test_what_an_answer_says_is_looked_for(there: bool, monkeypatch: pytest.Monk
     (workload,) = (one for one in PROBED if one.id == "tx")
     written = replace(workload.audit, written=Written(holds="SELECT :answer->>'colour' = 'red'"))
     painting = replace(asking(workload, method="GET", path="/paint"), audit=written)
-    rows, patience_s = Ledger(there), time.monotonic() + 10
+    rows = Ledger(there)
     with answering(b'{"Colour":"red"}') as port:
-        probing = prober.Prober(painting, ("127.0.0.1", port), cast(Database, rows), lambda: True, True)
-        while not probing.probes and time.monotonic() < patience_s:
-            time.sleep(0.01)
-        probing.stop()
-    found = probing.probes[0]
+        found = probed(painting, port, rows)
     assert found.acknowledged and (found.late_ms is not None and found.late_ms > 0 if there else found.late_ms is None)
     said = [values for statement, values in rows.asked if b"jsonb" in statement]
     assert said and {str(values) for values in said} == {str({"answer": '{"colour": "red"}'})}
@@ -260,13 +263,8 @@ def test_a_refused_question_is_no_write_that_is_there(
     (workload,) = (one for one in PROBED if one.id == "tx")
     written = replace(workload.audit, written=Written(holds="SELECT :answer->>'colour' = 'red'"))
     painting, rows = replace(asking(workload, method="GET", path="/paint"), audit=written), Refusing(error)
-    until = time.monotonic() + 10
     with answering(b'{"colour":"red"}') as port:
-        probing = prober.Prober(painting, ("127.0.0.1", port), cast(Database, rows), lambda: True, True)
-        while not probing.probes and time.monotonic() < until:
-            time.sleep(0.01)
-        probing.stop()
-    found = probing.probes[0]
+        found = probed(painting, port, rows)
     assert (found.acknowledged, found.looked, found.late_ms) == (True, looked, late_ms)
 
 
@@ -285,11 +283,6 @@ def test_headers_of_its_answers_are_looked_at(rules: dict[str, object], said: st
     written = replace(workload.audit, written=Written(holds="SELECT :answer->>'colour' = 'red'"))
     expect = replace(workload.first.expect, headers=rules)
     painting = replace(asking(workload, method="GET", path="/paint", expect=expect), audit=written, contract=contract)
-    until = time.monotonic() + 10
     with answering(b'{"colour":"red"}') as port:
-        probing = prober.Prober(painting, ("127.0.0.1", port), cast(Database, Ledger(True)), lambda: True, True)
-        while not probing.probes and time.monotonic() < until:
-            time.sleep(0.01)
-        probing.stop()
-    found = probing.probes[0].header
+        found = probed(painting, port, Ledger(True)).header
     assert found is None if said is None else found is not None and found.startswith(said)

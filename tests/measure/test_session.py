@@ -29,12 +29,6 @@ from fairground.model import (
 from fairground.model.contract import NO_CONTRACT, CompiledDatabase
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Where raw data goes."""
-    return tmp_path / "session"
-
-
 def test_a_trial_has_its_order(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fresh data, start, verification, what the audit asks before, load, stop, and the audit."""
     played = trial(Server(), folder, monkeypatch)

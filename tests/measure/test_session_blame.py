@@ -29,12 +29,6 @@ from fairground.model import (
 )
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Where raw data goes."""
-    return tmp_path / "session"
-
-
 def on_a_machine(monkeypatch: pytest.MonkeyPatch, busy: bool) -> None:
     """Others use two cores in each window, or nobody does anything else."""
     real = stand.machine_between

@@ -19,12 +19,6 @@ from fairground.model import (
 )
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Where raw data goes."""
-    return tmp_path / "session"
-
-
 def test_rates_of_turns_are_those_of_their_settled_parts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two turns of a window with a settled half second each: their good answers over that second, for each arm."""
     played = pair(Server(settled=300), Server(settled=450), folder, monkeypatch)

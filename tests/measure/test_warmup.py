@@ -16,12 +16,6 @@ from fairground.measure.session import ArmSession
 from fairground.model import EventCount, Severity, Sizing, Verdict, WorkloadEvent
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Where the arms' files go."""
-    return tmp_path / "round"
-
-
 @pytest.mark.parametrize("longest_s", [0.5, 2.9])
 def test_a_warm_up_too_short_to_be_judged_lasts_as_asked(folder: Path, monkeypatch: pytest.MonkeyPatch, longest_s: float) -> None:
     """It is not rounded up to whole seconds, and the trial notes that nobody knows whether it had settled."""

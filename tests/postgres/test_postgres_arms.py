@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from builders.cluster import SCALE, contents, eventually
+from builders.cluster import SCALE, Arms, client, contents, eventually
 from builders.contracts import SEEDS
 from fairground import postgres
 from fairground.host import Keeper
@@ -21,23 +21,6 @@ from fairground.postgres import Database
 from fairground.postgres.activity import activity, hygiene
 from fairground.postgres.errorlog import MOST_KEPT_BYTES, ErrorLog
 from fairground.postgres.names import of_arm
-
-Arms = tuple[Database, Database]
-
-
-@pytest.fixture
-def arms(database: Database) -> Iterator[Arms]:
-    """Two arms on the session's server, with fresh data."""
-    one, two = database.arm(1), database.arm(2)
-    for arm in (one, two):
-        arm.reset(SEEDS.data(SCALE))
-    yield one, two
-    database.drop_arms()
-
-
-def client(database: Database) -> psycopg.Connection[tuple[Any, ...]]:
-    """A connection like that of a server under test."""
-    return psycopg.connect(database.server_url(), autocommit=True)
 
 
 def test_arms_are_named_by_their_number() -> None:

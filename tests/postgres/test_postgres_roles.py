@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
 
-from builders.cluster import SCALE, eventually
+from builders.cluster import SCALE, Arms, client, eventually
 from builders.contracts import SEEDS
 from fairground import postgres
 from fairground.host import Keeper
@@ -18,23 +16,6 @@ from fairground.model import Durability
 from fairground.postgres import Database
 from fairground.postgres.errorlog import ErrorLog
 from fairground.postgres.names import APPLICATION_NAME
-
-Arms = tuple[Database, Database]
-
-
-@pytest.fixture
-def arms(database: Database) -> Iterator[Arms]:
-    """Two arms on the session's server, with fresh data."""
-    one, two = database.arm(1), database.arm(2)
-    for arm in (one, two):
-        arm.reset(SEEDS.data(SCALE))
-    yield one, two
-    database.drop_arms()
-
-
-def client(database: Database, **other: Any) -> psycopg.Connection[tuple[Any, ...]]:
-    """A connection like that of a server under test."""
-    return psycopg.connect(database.server_url(), autocommit=True, **other)
 
 
 @pytest.mark.live

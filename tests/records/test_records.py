@@ -19,7 +19,7 @@ from builders.full import full
 from builders.stored import SCHEMA_FILE, START, head, new, small_plan, trial, written
 from fairground import model, records
 from fairground.model import Ending, LabError, Limit, Machine, StackInfo
-from fairground.model.record import RecordEnd, RecordKind
+from fairground.model.record import Listed, RecordEnd, RecordKind
 
 ENDS = {kind: Ending(1, "it is whole") if kind is RecordKind.RUN else RecordEnd(START + 9, "it is whole") for kind in RecordKind}
 
@@ -151,14 +151,17 @@ def test_records_of_all_kinds_are_listed_and_found(tmp_path: Path) -> None:
     made = {kind: written(tmp_path, kind, 1) for kind in RecordKind if kind is not RecordKind.RUN}
     run = new(tmp_path, started=START - 60)
     (tmp_path / "other").mkdir()
-    listed = {one.id: one for one in records.list_records(tmp_path)}
+    listed = {one.id: one for one in records.list_all(tmp_path) if isinstance(one, Listed)}
     assert {one.kind for one in listed.values()} == set(RecordKind) and len(listed) == len(RecordKind)
     assert (listed[made[RecordKind.CAPACITY].id].page.name, listed[made[RecordKind.CAPACITY].id].entries) == ("capacity.html", 1)
     assert not any(one.finished for one in listed.values())
     records.end(made[RecordKind.TRY], RecordEnd(START, "whole"))
     records.append_trial(run, trial(1))
     records.append_trial(run, trial(2))
-    assert {one.id for one in records.list_records(tmp_path) if one.finished} == {made[RecordKind.TRY].id, run.name}
+    assert {one.id for one in records.list_all(tmp_path) if isinstance(one, Listed) and one.finished} == {
+        made[RecordKind.TRY].id,
+        run.name,
+    }
     assert records.of_kind(tmp_path, RecordKind.WHY) == [made[RecordKind.WHY]]
     assert records.find(tmp_path, "latest", RecordKind.CAPACITY) == made[RecordKind.CAPACITY].folder
     assert records.find(tmp_path, "2026-11-20-1127") == run == records.find(tmp_path, str(run))
@@ -171,7 +174,7 @@ def test_records_of_all_kinds_are_listed_and_found(tmp_path: Path) -> None:
         records.find(tmp_path, "other", RecordKind.CAPACITY)
     with pytest.raises(LabError, match="is a try and not a run"):
         records.load_run(made[RecordKind.TRY].folder)
-    assert records.list_records(tmp_path / "none") == []
+    assert records.list_all(tmp_path / "none") == []
 
 
 def test_the_latest_of_a_minute_is_the_one_that_began_last(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def evidence() -> str:
 
 def said(run: fixture.Run) -> tuple[str, str, str]:
     """The claim box of a run."""
-    return headline(run, boards(run), Controls.of(run))
+    return headline(run, boards(run), Controls.of(run), {})
 
 
 def test_differences_and_controls_are_the_golden_ones() -> None:

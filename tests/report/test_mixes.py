@@ -1,4 +1,4 @@
-"""The requests of a mix, on the page, on a trial's own page, in Markdown and in the terminal."""
+"""The requests of a mix, on the page, on a trial's own page and in the terminal."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def test_goodput_of_the_requests_adds_up_to_that_of_the_mix() -> None:
 
 
 def test_the_page_names_the_contract() -> None:
-    """Its title stands in the head of the page and of the Markdown, once for all of its workloads."""
+    """Its title stands in the head of the page, once for all of its workloads."""
     run = fixture.two_blocks()
     named = replace(run, workloads={id: {**told, "contract": "Lists & <more>"} for id, told in run.workloads.items()})
-    assert page.html(named).count("Contract: Lists &amp; &lt;more&gt;") == 1 and "Lists &amp; &lt;more>" in page.markdown(named)
+    assert page.html(named).count("Contract: Lists &amp; &lt;more&gt;") == 1
     assert "Contract: " not in page.html(run)
 
 
@@ -61,11 +61,10 @@ def test_what_is_void_or_rejected_has_no_numbers() -> None:
 
 
 def test_everybody_is_told_of_the_requests() -> None:
-    """Page, Markdown, terminal and the trial's page name them; what a request is called is text there, and no markup."""
+    """Page, terminal and the trial's page name them; what a request is called is text there, and no markup."""
     run = mixed()
-    html, text = page.details(run), page.markdown(run)
+    html = page.details(run)
     assert "Requests of tx. CPU is that of the whole mix." in html and "&lt;add&gt;" in html and "<add>" not in html
-    assert "| stack | request | good answers/s |" in text and "| alder:inline | page |" in text
     sink = io.StringIO()
     streams.Terminal(file=sink, width=160, color_system=None).print(Table(boards(run), None))
     assert "alder:inline: page " in sink.getvalue() and "14 not ok" in sink.getvalue()

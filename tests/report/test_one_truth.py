@@ -88,10 +88,10 @@ def sharing(groups: dict[str, str]) -> set[tuple[str, str]]:
 def said_of(run: Run, shown: tuple[Board, ...]) -> Iterator[str]:
     """Every sentence of a page and of the terminal on who gives more."""
     yield from story.story(shown, ())
-    yield from headline(run, shown, Controls.of(run))
+    yield from headline(run, shown, Controls.of(run), {})
     yield from table.precision(run, shown)
     for board in shown:
-        yield from (f"`{board.workload}` {sentence}" for sentence in words.verdicts(board))
+        yield from (f"`{board.workload}` {sentence}" for sentence in words.verdicts(board, ()))
 
 
 def hold_sentence(sentence: str, shown: tuple[Board, ...]) -> None:

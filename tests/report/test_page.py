@@ -1,4 +1,4 @@
-"""The page, the Markdown and the CSV: what they say, what they must not say, and how large they may be."""
+"""The page and the CSV: what they say, what they must not say, and how large they may be."""
 
 from __future__ import annotations
 
@@ -57,11 +57,6 @@ def test_text_of_the_evidence_is_the_golden_one() -> None:
     golden.check("details.txt", text_of(evidence(1)))
 
 
-def test_markdown_is_the_golden_one() -> None:
-    """Everything that a pull request's comment says about a run of two blocks."""
-    golden.check("summary.md", page.markdown(fixture.two_blocks()))
-
-
 def test_csv_is_the_golden_one() -> None:
     """Every trial on its line, every number of the fixture different, so that a crossed wire shows."""
     golden.check("summary.csv", page.summary_csv(fixture.two_blocks()))
@@ -83,7 +78,7 @@ def test_two_blocks_say_less_only_where_the_interval_carries_it() -> None:
         for row in board.goodput.rows
     ]
     groups = (("alder:inline", "birch:pool"), *board.goodput.groups[2:])
-    said = " ".join(words.verdicts(replace(board, goodput=replace(board.goodput, rows=tuple(rows), groups=groups))))
+    said = " ".join(words.verdicts(replace(board, goodput=replace(board.goodput, rows=tuple(rows), groups=groups)), ()))
     assert "This run cannot tell birch:pool from alder:inline" in said
     assert not re.search(r"birch:pool (gives )?[\d.]+ % (less|more)", said)
     assert re.search(r"fir:raw gives 77[.\d]* % less than alder:inline \(95 % CI ", said)
@@ -94,9 +89,9 @@ def test_two_modes_of_a_stack_are_said_with_their_shares() -> None:
     board = boards(fixture.two_blocks())[1]
     assert board.goodput is not None
     both = replace(board, goodput=replace(board.goodput, modes=(StartModes("fir:raw", (1, 3, 4, 5), (2, 6), 1200.0, 1500.0),)))
-    said = " ".join(words.verdicts(both))
+    said = " ".join(words.verdicts(both, ()))
     assert "fir:raw has two modes: 2 of 6 starts give 1,500 good answers a second, and the other 4 give 1,200." in said
-    assert "two modes" not in " ".join(words.verdicts(board))
+    assert "two modes" not in " ".join(words.verdicts(board, ()))
 
 
 def test_a_rejected_or_void_stack_shows_its_reason_and_no_number() -> None:
@@ -161,15 +156,13 @@ def test_text_from_outside_cannot_become_markup() -> None:
     assert "panic: <script>alert('stderr')</script> & \"quoted\" in handler" in text_of(markup)
 
 
-def test_hostile_names_are_escaped_in_page_and_markdown() -> None:
-    """A title, a reason and a diagnosis with markup or a pipe stay text and stay in their cell."""
+def test_hostile_names_are_escaped() -> None:
+    """A title, a reason and a diagnosis with markup stay text."""
     run = fixture.one_block()
-    bad = "<img src=x onerror=alert(1)>|x"
+    bad = "<img src=x onerror=alert(1)>"
     trials = tuple(replace(trial, diagnosis=bad) if trial.diagnosis else trial for trial in run.trials)
     hostile = replace(run, trials=trials, plan=replace(run.plan, title=bad, skipped={bad: bad}))
     assert "<img" not in page.html(hostile) + page.details(hostile)
-    table = [line for line in page.markdown(hostile).splitlines() if line.startswith("| alder")]
-    assert all(len(re.findall(r"(?<!\\)\|", line)) == 10 and "<img" not in line for line in table)
 
 
 def test_policy_lets_the_one_script_run_and_nothing_else() -> None:
@@ -200,14 +193,6 @@ def test_an_interrupted_run_says_so_and_names_what_was_not_measured() -> None:
     assert "Interrupted: 17 planned trials were not measured." in said
     assert "No stack has a number here." in said
     assert "not measured: the run ended before its turn" in said
-
-
-@pytest.mark.nightly
-def test_markdown_keeps_under_the_limit_of_a_comment() -> None:
-    """Eighty stacks on nine workloads still fit, and what is left out is said."""
-    text = page.markdown(fixture.big_run(blocks=2))
-    assert len(text) <= 65_536
-    assert "55 more rows are in report.html and summary.csv." in text
 
 
 @pytest.mark.nightly
@@ -261,8 +246,8 @@ def test_a_share_of_the_ceiling_is_shown_only_where_there_is_one() -> None:
     limited, free = (
         next(one for one in boards(run) if one.limit.source == "pgbench") for run in (locked, replace(found, limits=ceilings))
     )
-    assert "what pgbench reaches with the same SQL and 16 clients" in " ".join(words.verdicts(free))
-    said = " ".join(words.verdicts(limited))
+    assert "what pgbench reaches with the same SQL and 16 clients" in " ".join(words.verdicts(free, ()))
+    said = " ".join(words.verdicts(limited, ()))
     assert "pgbench, with the same statements and 16 clients, does" in said and "no ceiling" in said
     assert not re.search(r"reach(es)? \d", said)
     row = limited.numbered[0]

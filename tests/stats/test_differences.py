@@ -43,13 +43,6 @@ def test_noise_is_inconclusive() -> None:
     assert differences.of_pairs([0.8, 1.3, 0.9, 1.2, 0.7, 1.25]).word is DifferenceWord.INCONCLUSIVE
 
 
-def test_below_the_floor_nothing_is_called() -> None:
-    """A change that identical stacks also show is not called, however narrow its interval."""
-    ratios = [1.05, 1.051, 1.049, 1.05, 1.052, 1.048]
-    assert differences.of_pairs(ratios, floor=0.02).word is DifferenceWord.FASTER
-    assert differences.of_pairs(ratios, floor=0.08).word is DifferenceWord.INCONCLUSIVE
-
-
 @pytest.mark.parametrize("ratios", [[], [1.5]])
 def test_too_few_pairs_say_nothing(ratios: list[float]) -> None:
     """Without a spread there is no interval, no p, and no word but inconclusive."""
@@ -159,7 +152,7 @@ def test_groups_join_what_cannot_be_told_apart() -> None:
     """Two equal stacks share a group; a slower one stands alone."""
     levels = {"slow": -0.7, "b": 0.0, "a": 0.001}
     found = standing(levels, 0.005)
-    assert found.groups == (("a", "b"), ("slow",)) and (found.decided, len(found.words)) == (3, 3)
+    assert found.groups == (("a", "b"), ("slow",)) and len(found.words) == 3
     assert standing(levels, 0.005, floor=2.0).groups == (("a", "b", "slow"),)
 
 
@@ -200,7 +193,7 @@ def test_ranks() -> None:
     """A clear winner holds rank 1; two that are alike share ranks 2 and 3; who is held against nobody may have any rank."""
     levels = {"first": 0.7, "second": 0.01, "third": 0.0}
     found = standing(levels, 0.05)
-    assert found.ranks == {"first": (1, 1), "second": (2, 3), "third": (2, 3)} and (found.decided, len(found.words)) == (2, 3)
+    assert found.ranks == {"first": (1, 1), "second": (2, 3), "third": (2, 3)} and len(found.words) == 3
     alone = standing(levels | {"elsewhere": -9.0}, 0.05)
     assert alone.ranks == {"first": (1, 2), "second": (2, 4), "third": (2, 4), "elsewhere": (1, 4)}
 

@@ -54,24 +54,6 @@ def test_id_of_a_topology(one: Topology, id: str) -> None:
     assert one.id == id
 
 
-@pytest.mark.parametrize(
-    ("pooler", "version", "lost"),
-    [
-        (None, None, False),
-        ("pgbouncer-session", "1.18.0", False),
-        ("pgbouncer-tx", "1.18.0", True),
-        ("pgbouncer-tx", "1.21.0", False),
-        ("pgbouncer-tx", "1.9", True),
-        ("pgbouncer-tx", None, True),
-        ("pgcat-tx", "1.1.1", True),
-        ("pgcat-tx", "1.2.0", False),
-    ],
-)
-def test_where_prepared_statements_get_lost(pooler: str | None, version: str | None, lost: bool) -> None:
-    """Transaction pooling loses prepared statements unless the pooler's version follows them; an unknown one is not trusted."""
-    assert topology.loses_prepared(Topology(pooler=pooler), version) is lost
-
-
 @pytest.fixture
 def programs(tmp_path: Path) -> Iterator[Callable[[str, str], str]]:
     """Make a program that prints something, and return the PATH that has it and nothing else."""

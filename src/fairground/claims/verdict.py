@@ -23,11 +23,6 @@ class ClaimVerdict(StrEnum):
         """True if something was measured that decides."""
         return self in (ClaimVerdict.HOLDS, ClaimVerdict.FAILS, ClaimVerdict.TIE)
 
-    @property
-    def on_paper(self) -> bool:
-        """True if published numbers alone give it."""
-        return self in (ClaimVerdict.REFUTED_ON_PAPER, ClaimVerdict.SUPPORTED_ON_PAPER)
-
 
 class VerdictGrade(StrEnum):
     """The sureness of a measured verdict: beyond a 99.5 % interval, or beyond a 95 % interval only."""

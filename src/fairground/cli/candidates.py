@@ -118,9 +118,7 @@ RESUMES: Mapping[str, str] = {
     "cross-check": "cross-check",
     "why": "why",
 }
-"""Verb → the kind of the records that its `--resume` goes on with."""
-COUNTED = "count"
-"""The kind that `run` and `compare` go on with beside `--count`: its names are typed, or `latest`."""
+"""Verb → the kind of the records that its `--resume` goes on with. Counts, beside `--count`, are typed, or `latest`."""
 
 
 def read_words(words: Sequence[str], table: Table) -> TypedWords:

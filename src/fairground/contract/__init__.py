@@ -2,12 +2,10 @@
 
 from fairground.contract.case import Case, ProcedureSettings, select
 from fairground.contract.case_file import load
-from fairground.contract.expected import AskDatabase
 from fairground.contract.report import Report, Terms, run
 from fairground.contract.stage import Exit, Hold, NotStaged, Stage
 
 __all__ = [
-    "AskDatabase",
     "Case",
     "Exit",
     "Hold",

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from fairground.model import Cell, PlanSlot, Trial
 from fairground.stats.comparisons import heat_of
 
-HeatOfBlock = tuple[int, Cell]
-
 
 @dataclass(frozen=True)
 class PlanShare:

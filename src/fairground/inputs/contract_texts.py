@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fairground.inputs.openapi import OpenQuestion
+from fairground.inputs.shell_words import ASSIGNED
 from fairground.inputs.toml_text import lines_of, text_of, value_of
 from fairground.model import foreign
 
@@ -16,7 +17,6 @@ TOLD = ("host", "port", "database_url")
 LINE = 110
 QUOTED = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
 OF_A_SHELL = re.compile(r"[&|;<>\n]")
-ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
 SCHEMA = """-- decide: the tables of your application as CREATE statements, or its own migrations by [schema] in contract.toml
 """
 SEED = """-- decide: the rows, such as INSERT INTO person SELECT i FROM generate_series(1, $people) AS i

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from fairground.inputs import dockerfile
 from fairground.inputs.dockerfile import BuildStage, Instruction
+from fairground.inputs.shell_words import ASSIGNED
 
 IMAGE, FILES = "_image", "files"
 TOOLS = {
@@ -42,7 +43,6 @@ ROOTS = frozenset(
     {"bin", "boot", "dev", "etc", "home", "lib", "lib64", "proc", "root", "run", "sbin", "sys", "tmp", "usr", "var"}
 )
 """Folders of any system: a path below one is of the image, unless the dockerfile itself put something there."""
-ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
 PROGRAMS = re.compile(r"(?:/usr(?:/local)?)?/bin/")
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
+"""The beginning of a word that gives a variable its value."""
 _PIECE = re.compile(
     r"""
     (?P<blank>[ \t\r]+) | (?P<end>\n) | (?P<joined>\\(?:\r?\n|\Z))

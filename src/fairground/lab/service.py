@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import os
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from fairground.capacity.service.address import is_here
 from fairground.capacity.service.parts import Ahead, ServiceChecks, ServicePart, Unit
 from fairground.capacity.service.request import Asked
 from fairground.host import Child, Resident, Streams, listener, listens, machine
+from fairground.inputs.shell_words import ASSIGNED
 from fairground.lab.events import Event, Going, Said, Sink, unheard
 from fairground.lab.preparation import Inputs, prepare
 from fairground.lab.recording import NewEntry, Units, open_record, record_units
@@ -147,7 +147,7 @@ def without_settings(command: Sequence[str], environ: Mapping[str, str]) -> tupl
     """A command and its environment: what `env NAME=VALUE …` sets is put there, since its words are in the process list."""
     if not command or Path(command[0]).name != "env":
         return command, environ
-    settings = list(itertools.takewhile(lambda word: re.match(r"[A-Za-z_]\w*=", word), command[1:]))
+    settings = list(itertools.takewhile(lambda word: ASSIGNED.match(word), command[1:]))
     rest = command[1 + len(settings) :]
     if not rest or rest[0].startswith("-"):
         return command, environ

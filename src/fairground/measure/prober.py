@@ -16,9 +16,10 @@ import psycopg
 from fairground.contract import expected
 from fairground.contract.case import Request
 from fairground.contract.judge import header_problem
-from fairground.contract.wire import CaseWire, HttpAnswer, Trouble
+from fairground.contract.wire import HttpAnswer, Trouble
 from fairground.generators.slots import Templates, text_of
 from fairground.judge.written import Probe
+from fairground.measure.supply import Asker, ServerAddress
 from fairground.model import Load, LoadRequest, OwnRows, Workload
 from fairground.model.slot import sources_of
 from fairground.postgres import Database
@@ -56,14 +57,14 @@ class Prober:
     ) -> None:
         asked = request_of(workload)
         assert asked is not None, "nobody probes a load none of whose writes can be asked for by itself"
-        self.asked, self._written, self._address, self._keep_alive = asked, workload.audit.written, address, keep_alive
+        self.asked, self._written, self._keep_alive = asked, workload.audit.written, keep_alive
         self._dated = workload.contract.answers.headers
         self._templates = Templates.of(asked, workload.rows)
         self._database, self._loaded, self._ending = database, loaded, threading.Event()
         self._doubts_errors = doubts_errors
         self._chance = random.SystemRandom()
         self._own = self._make_rows(self._written.own) if self._written is not None and self._written.own is not None else {}
-        self._wire: CaseWire | None = None
+        self._asker = Asker(ServerAddress(*address))
         self._answer: HttpAnswer | None = None
         self.probes: list[Probe] = []
         self._thread = threading.Thread(target=self._run, name="prober", daemon=True)
@@ -96,7 +97,7 @@ class Prober:
                 connection = None  # the database is away: the session finds that out itself
         if connection is not None:
             connection.close()
-        self._hang_up()
+        self._asker.__exit__()
 
     def _probe(self, connection: psycopg.Connection[Any]) -> None:
         values = draw_values(self._templates, self._chance, self._own)
@@ -170,24 +171,15 @@ class Prober:
         """Send a request; True if the server acknowledged it, None where nobody knows what it did with it."""
         try:
             self._answer = None
-            deadline_s = time.monotonic() + PATIENCE_S * 5
-            self._wire = self._wire or CaseWire(*self._address, deadline_s)
-            self._wire.until(deadline_s)
-            self._wire.send(request.encode(*self._address))
-            answer = self._answer = self._wire.answer(request.method)
+            answer = self._answer = self._asker.ask(request)
         except Trouble as trouble:
-            self._hang_up()
+            self._asker.__exit__()
             return False if trouble.unconnected else None
-        if answer.says("close") or not self._keep_alive:
-            self._hang_up()
+        if not self._keep_alive:
+            self._asker.__exit__()
         if answer.status >= 500 and self._doubts_errors:
             return None
         return answer.status == self.asked.expect.status if answer.status < 400 else False
-
-    def _hang_up(self) -> None:
-        if self._wire is not None:
-            self._wire.__exit__()
-        self._wire = None
 
 
 def _first(connection: psycopg.Connection[Any], statement: str, values: list[object] | None = None) -> object:

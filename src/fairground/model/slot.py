@@ -10,7 +10,7 @@ from fairground.model.workload import LoadRequest
 
 BRACES = re.compile(r"\{\{|\{([^}]*)\}")
 OWN_NAME = re.compile(r"([A-Za-z_][\w-]*)=(.*)", re.DOTALL)
-SUPPLIED = re.compile(r"([A-Za-z_][\w-]*)\.([A-Za-z_][\w-]*)(:once)?")
+SUPPLIED = re.compile(r"([A-Za-z_][\w-]*)\.([A-Za-z_][\w-]*)(?::once)?")
 """A cell of a table, or what is kept of another request's answer."""
 QUERY_NAME = re.compile(r"(?:^|[?&])([^?&/\" =]+)=$")
 JSON_NAME = re.compile(r'"([^"]+)"\s*:\s*"?\s*$')
@@ -28,7 +28,6 @@ class FoundSlot:
     name: str | None
     filling: str
     source: str | None = None
-    once: bool = False
 
 
 def literal_of(text: str) -> str:
@@ -55,7 +54,7 @@ def find_slots(text: str, header: str | None = None) -> Iterator[FoundSlot]:
         elif name is None and header is not None:
             name, header = header.lower(), None
         source = supplied[1] if supplied else None
-        yield FoundSlot(found.start(), found.end(), name, filling, source, bool(supplied and supplied[3]))
+        yield FoundSlot(found.start(), found.end(), name, filling, source)
         before = ""
 
 

@@ -7,7 +7,7 @@ scattered by, in the cache.
 
 from fairground.records.hold import hold_record, is_held
 from fairground.records.journal import scrub_folder
-from fairground.records.listing import Damaged, find, find_run, is_kind, list_all, list_records, of_kind, size
+from fairground.records.listing import Damaged, find, find_run, is_kind, list_all, of_kind, size
 from fairground.records.memory import add_run, foretell, load_memory
 from fairground.records.runs import (
     ATTEMPTS,
@@ -29,12 +29,11 @@ from fairground.records.runs import (
     write_judged,
     write_qualification,
 )
-from fairground.records.shapes import END, ENTRIES, HEAD, SHAPES, json_schema
+from fairground.records.shapes import ENTRIES, HEAD, SHAPES, json_schema
 from fairground.records.store import append, create, discard, end, kind_of, load, read_head, require_same
 
 __all__ = [
     "ATTEMPTS",
-    "END",
     "ENTRIES",
     "HEAD",
     "SHAPES",
@@ -61,7 +60,6 @@ __all__ = [
     "kind_of",
     "left_of",
     "list_all",
-    "list_records",
     "load",
     "load_memory",
     "load_run",

@@ -64,11 +64,6 @@ def of_kind(results: Path, kind: RecordKind) -> list[Record[Any, Any]]:
     return [one for one in found if not isinstance(one, Damaged)]
 
 
-def list_records(results: Path) -> list[Listed]:
-    """The records in a folder of results that can be read, by id."""
-    return [one for one in list_all(results) if isinstance(one, Listed)]
-
-
 def list_all(results: Path) -> list[Listed | Damaged]:
     """The records in a folder of results by id, and those among them that cannot be read."""
     sound = [_read(folder, _listed) for folder, _ in _folders(results)]

@@ -11,7 +11,7 @@ import math
 import statistics
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from fairground.stats.differences import holm
 from fairground.stats.intervals import Interval, student
@@ -43,17 +43,8 @@ class CellChange:
         return self.p_holm < 0.05 and abs(math.log(self.ratio)) > math.log1p(PRACTICAL)
 
 
-@dataclass(frozen=True)
-class Shift(Generic[Key]):
-    """The shift between two runs: `common` is what all cells did (after over before), `spread` the scatter around it (log)."""
-
-    common: float
-    spread: float
-    changes: Mapping[Key, CellChange]
-
-
-def shift(before: Mapping[Key, Interval], after: Mapping[Key, Interval]) -> Shift[Key] | None:
-    """The shift from `before` to `after`, rates above zero by cell; None where they share fewer than `LEAST_SHARED` cells.
+def changes_of(before: Mapping[Key, Interval], after: Mapping[Key, Interval]) -> dict[Key, CellChange]:
+    """The changes of cells between two runs, by their rates (above zero); none where few cells are shared (LEAST_SHARED).
 
     The middle is the median of the log ratios and the spread 1.4826 times their median absolute deviation, so that cells that did
     change move neither. t has 0.37 · (n − 1) degrees of freedom, one at least. To its half-width comes that of the cell's own two
@@ -63,7 +54,7 @@ def shift(before: Mapping[Key, Interval], after: Mapping[Key, Interval]) -> Shif
     """
     shared = [key for key in before if key in after]
     if len(shared) < LEAST_SHARED:
-        return None
+        return {}
     from scipy.special import stdtr
 
     logs = {key: math.log(after[key].middle / before[key].middle) for key in shared}
@@ -74,11 +65,10 @@ def shift(before: Mapping[Key, Interval], after: Mapping[Key, Interval]) -> Shif
     apart = {key: logs[key] - middle for key in shared if min(before[key].count, after[key].count) > 1}
     halves = {key: math.hypot(quantile * spread, _own(before[key], after[key], one > 0)) for key, one in apart.items()}
     p_values = holm([2 * float(stdtr(freedom, -abs(one) / halves[key] * quantile)) for key, one in apart.items()])
-    changes = {
+    return {
         key: CellChange(math.exp(one), math.exp(one - halves[key]), math.exp(one + halves[key]), p)
         for (key, one), p in zip(apart.items(), p_values, strict=True)
     }
-    return Shift(math.exp(middle), spread, changes)
 
 
 def _own(before: Interval, after: Interval, rises: bool) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import statistics
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -54,7 +55,7 @@ class Measured:
     def ratios(self, one: Arm, other: Arm) -> tuple[float, ...]:
         """The values of `one` in its blocks over the level of `other`. They lack what the machine did to all of a round."""
         levels = (self.whole if self.turns.against(one, other) is None else self.turns).levels
-        level = _mean(levels[other].values())
+        level = statistics.fmean(levels[other].values())
         return tuple(math.exp(log - level) for log in levels[one].values())
 
     @property
@@ -252,8 +253,8 @@ def compare(
     estimates = {stack: found for stack, found in known.items() if found is not None}
     if not estimates:
         return None
-    level = _mean(several[anchor].values())
-    beside = {stack: _mean(logs.values()) - level for stack, logs in several.items()}
+    level = statistics.fmean(several[anchor].values())
+    beside = {stack: statistics.fmean(logs.values()) - level for stack, logs in several.items()}
     order = sorted(several, key=lambda stack: -(estimates[stack].middle if stack in estimates else beside[stack]))
     stand = _standings(measured, order, anchor, floor or 0.0)
     words, tested = {stack: stand.words[stack, anchor] for stack in estimates}, len(stand.words)
@@ -281,11 +282,6 @@ def _standings(measured: Measured, order: Sequence[str], anchor: str, floor: flo
     """Compute the standings of a field's stacks by all pairs of them. A pair with the anchor is the other stack over it."""
     pairs = [(other, one) if one == anchor else (one, other) for one, other in itertools.combinations(order, 2)]
     return differences.standings(order, {(a, b): measured.against((a, None), (b, None)) for a, b in pairs}, floor)
-
-
-def _mean(values: Iterable[float]) -> float:
-    values = list(values)
-    return math.fsum(values) / len(values)
 
 
 @dataclass(frozen=True)
@@ -431,7 +427,7 @@ def levels_of(trials: Sequence[Trial], known: Sequence[RememberedSpread] = ()) -
     """The logarithm of each cell's goodput, as if all stacks of its field had been in the same rounds."""
     fits = _together(trials, Quantity.GOODPUT, known, in_turns=False)
     return {
-        replace(field_of(group[0].cell), stack=name): _mean(blocks.values())
+        replace(field_of(group[0].cell), stack=name): statistics.fmean(blocks.values())
         for group, fitted in zip(fields_of(trials), fits, strict=True)
         for (name, _), blocks in fitted.levels.items()
     }

@@ -57,30 +57,30 @@ class Difference:
     detectable: float | None
 
 
-def of_estimate(found: Estimate | None, floor: float = 0.0, practical: float = PRACTICAL, confidence: float = 0.95) -> Difference:
+def of_estimate(found: Estimate | None, floor: float = 0.0, confidence: float = 0.95) -> Difference:
     """Judge A by an estimated log-ratio of A over B, where more is better.
 
     FASTER or SLOWER when the interval excludes 1 and the change is beyond `floor`, the noise seen between identical stacks;
-    EQUIVALENT when the whole interval lies within ± `practical` (two one-sided tests, Schuirmann 1987); else INCONCLUSIVE.
+    EQUIVALENT when the whole interval lies within ± PRACTICAL (two one-sided tests, Schuirmann 1987); else INCONCLUSIVE.
     """
     if found is None:
         return Difference(DifferenceWord.INCONCLUSIVE, None, None, None, None)
     interval = found.interval(confidence)
     detectable = detectable_change(found.error, found.freedom)
-    return Difference(_word(interval, floor, practical), interval.exp(), found.p, found.p, detectable)
+    return Difference(_word(interval, PRACTICAL, floor), interval.exp(), found.p, found.p, detectable)
 
 
-def of_pairs(ratios: Sequence[float], floor: float = 0.0, practical: float = PRACTICAL, confidence: float = 0.95) -> Difference:
+def of_pairs(ratios: Sequence[float], practical: float = PRACTICAL, confidence: float = 0.95) -> Difference:
     """Judge A by `ratios` of A over B (one for each pair, above zero), by Student's t; p comes from flipping signs."""
     logs = logarithms_of(ratios)
     interval = t_interval(logs, confidence)
     if interval is None:
         return Difference(DifferenceWord.INCONCLUSIVE, None, None, None, None)
     p = sign_flip(logs)
-    return Difference(_word(interval, floor, practical), interval.exp(), p, p, detectable_of(logs))
+    return Difference(_word(interval, practical), interval.exp(), p, p, detectable_of(logs))
 
 
-def _word(logs: Interval, floor: float, practical: float) -> DifferenceWord:
+def _word(logs: Interval, practical: float, floor: float = 0.0) -> DifferenceWord:
     bound = math.log1p(practical)
     if -bound < logs.low and logs.high < bound:
         return DifferenceWord.EQUIVALENT
@@ -89,14 +89,12 @@ def _word(logs: Interval, floor: float, practical: float) -> DifferenceWord:
     return DifferenceWord.INCONCLUSIVE
 
 
-def differences_of(
-    rows: Mapping[Name, Estimate | None], floor: float = 0.0, practical: float = PRACTICAL
-) -> dict[Name, Difference]:
+def differences_of(rows: Mapping[Name, Estimate | None], floor: float = 0.0) -> dict[Name, Difference]:
     """Judge each row of a table of comparisons as `of_estimate` does, held to their number.
 
     A row that its own interval would call, and that Holm's step-down procedure does not (p_holm > 0.05), becomes INCONCLUSIVE.
     """
-    held = _corrected({name: of_estimate(found, floor, practical) for name, found in rows.items()})
+    held = _corrected({name: of_estimate(found, floor) for name, found in rows.items()})
     number = sum(found is not None for found in rows.values())
     return {
         name: row if found is None else replace(row, detectable=_detectable(found, number, floor))
@@ -109,18 +107,18 @@ def _detectable(found: Estimate, number: int, floor: float) -> float:
     return max(floor, detectable_change(found.error, found.freedom, level=0.05 / number))
 
 
-def table(rows: Mapping[Name, Sequence[float]], floor: float = 0.0, practical: float = PRACTICAL) -> dict[Name, Difference]:
+def table(rows: Mapping[Name, Sequence[float]]) -> dict[Name, Difference]:
     """Judge each row of a table of pairs as `of_pairs` does, held to their number.
 
     So few pairs that no permutation test of so many rows could reach 0.05 (fewer than 6 for one row, 11 for thirty) are held to
     their number by the interval instead, at Bonferroni's confidence.
     """
-    alone = {name: of_pairs(ratios, floor, practical) for name, ratios in rows.items()}
+    alone = {name: of_pairs(ratios) for name, ratios in rows.items()}
     known = sum(row.p is not None for row in alone.values())
     held = _corrected(alone)
     for name, ratios in rows.items():
         if alone[name].word in CALLED and known * 2 ** (1 - len(ratios)) > 0.05:
-            held[name] = replace(held[name], word=of_pairs(ratios, floor, practical, 1 - 0.05 / known).word)
+            held[name] = replace(held[name], word=of_pairs(ratios, confidence=1 - 0.05 / known).word)
     return held
 
 
@@ -182,12 +180,12 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def detectable_change(error: float, freedom: float, power: float = 0.80, level: float = 0.05) -> float:
-    """The smallest change that a t test at `level` would show with `power`, given the log-ratio's standard error.
+def detectable_change(error: float, freedom: float, level: float = 0.05) -> float:
+    """The smallest change that a t test at `level` would show in 8 of 10 cases, by the log-ratio's error.
 
-    exp((t(1 − level / 2) + t(power)) · error) − 1: a normal approximation of the noncentral t, good from 4 degrees of freedom on.
+    exp((t(1 − level / 2) + t(0.80)) · error) − 1: a normal approximation of the noncentral t, good from 4 degrees of freedom on.
     """
-    return math.expm1((student(freedom, 1 - level / 2) + student(freedom, power)) * error)
+    return math.expm1((student(freedom, 1 - level / 2) + student(freedom, 0.80)) * error)
 
 
 def detectable_of(logs: Sequence[float]) -> float | None:
@@ -199,14 +197,14 @@ def detectable_of(logs: Sequence[float]) -> float | None:
     return detectable_change(spread / math.sqrt(len(logs)), len(logs) - 1)
 
 
-def noise_floor(found: Estimate | None, share: float = 0.95) -> float | None:
+def noise_floor(found: Estimate | None) -> float | None:
     """The share by which identical stacks may differ in a run, from what an A/A control reads; None where it reads nothing.
 
     exp(|middle| + t · error) − 1, the far end of the interval: what is smaller cannot be told from nothing.
     """
     if found is None:
         return None
-    interval = found.interval(share)
+    interval = found.interval(0.95)
     return math.expm1(max(abs(interval.low), abs(interval.high)))
 
 
@@ -224,17 +222,11 @@ class Standings:
     ranks: Mapping[str, tuple[int, int]]
     words: Mapping[tuple[str, str], Difference]
 
-    @property
-    def decided(self) -> int:
-        """The number of pairs that are told apart or equivalent."""
-        return sum(row.word is not DifferenceWord.INCONCLUSIVE for row in self.words.values())
-
 
 def standings(
     order: Sequence[str],
     pairs: Mapping[tuple[str, str], Estimate | None],
     floor: float = 0.0,
-    practical: float = PRACTICAL,
 ) -> Standings:
     """Compute groups, ranks and words of stacks, given in falling order. `pairs`: the log-ratio of the first over the second.
 
@@ -242,7 +234,7 @@ def standings(
     are shown to be better than it, and its worst before all shown to be worse. Source of the ranks: Mogstad, Romano, Shaikh &
     Wilhelm, "Inference for Ranks", Review of Economic Studies 2024.
     """
-    words = differences_of({pair: found for pair, found in pairs.items() if found is not None}, floor, practical)
+    words = differences_of({pair: found for pair, found in pairs.items() if found is not None}, floor)
     better = {pair for pair, row in words.items() if row.word is DifferenceWord.FASTER}
     better |= {(other, one) for (one, other), row in words.items() if row.word is DifferenceWord.SLOWER}
     falling = _falling(order, better)

@@ -99,15 +99,15 @@ def geometric_mean(values: Sequence[float]) -> float:
 
 
 def percentile_curve(
-    values: Sequence[float], counts: Sequence[int], beyond: int = 0, tail: int = FEW_TAIL_SAMPLES, steps_per_decade: int = 8
+    values: Sequence[float], counts: Sequence[int], beyond: int = 0, steps_per_decade: int = 8
 ) -> tuple[tuple[float, float], ...]:
     """Points (x, value) of a histogram's percentiles, x = 1 / (1 − p): 2 is the median, 100 is p99, 1000 is p99.9.
 
     `values` (any unit) occur `counts` times each, in any order, repeats allowed: histograms are added by joining their lists.
     `beyond` more samples lie above every value (requests without a good answer): they shift the percentiles and end the curve.
     The percentile at x is the smallest value with at least ⌈(1 − 1/x) · n⌉ samples at or below it (nearest rank). The curve
-    has `steps_per_decade` points per factor of ten and stops before fewer than `tail` samples lie at or beyond the percentile.
-    Empty when there are fewer than `tail` samples. ValueError for unequal lengths or a negative count.
+    has `steps_per_decade` points per factor of ten and stops before fewer than FEW_TAIL_SAMPLES lie at or beyond the percentile.
+    Empty when there are fewer than so many samples. ValueError for unequal lengths or a negative count.
     """
     if len(values) != len(counts):
         raise ValueError(f"values and counts need equal lengths, not {len(values)} and {len(counts)}")
@@ -124,7 +124,7 @@ def percentile_curve(
     for step in range(steps_per_decade * 9):
         x = 10 ** (step / steps_per_decade)
         rank = max(1, math.ceil((1 - 1 / x) * total - 1e-9))
-        if total / x < tail or rank > answered:
+        if total / x < FEW_TAIL_SAMPLES or rank > answered:
             break
         points.append((x, float(ordered[int(numpy.searchsorted(heaped, rank))])))
     return tuple(points)

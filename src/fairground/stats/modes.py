@@ -6,6 +6,7 @@ The starts of a run are judged beside the other stacks of their blocks, whose me
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -67,24 +68,24 @@ def of_starts(levels: Mapping[str, Mapping[int, float]]) -> tuple[StartModes, ..
             break
         stack, (low, high) = max(seen, key=lambda one: _apart(left[one[0]], *one[1]))
         logs = left.pop(stack)
-        low_value, high_value = (math.exp(_mean([logs[block] for block in group])) for group in (low, high))
+        low_value, high_value = (math.exp(statistics.fmean([logs[block] for block in group])) for group in (low, high))
         found.append(StartModes(stack, low, high, low_value, high_value))
     return tuple(found)
 
 
 def _of_stack(stack: str, logs: Mapping[str, Mapping[int, float]], chance: float) -> Groups | None:
     """The blocks of both groups of a stack, the lower values first; None where it has none."""
-    beside = [(_mean([*values.values()]), values) for name, values in logs.items() if name != stack]
+    beside = [(statistics.fmean(values.values()), values) for name, values in logs.items() if name != stack]
     paces = {block: [values[block] - mean for mean, values in beside if block in values] for block in logs[stack]}
     blocks = [block for block, pace in paces.items() if pace]
-    found = two_modes([logs[stack][block] - _mean(paces[block]) for block in blocks], chance)
+    found = two_modes([logs[stack][block] - statistics.fmean(paces[block]) for block in blocks], chance)
     if found is None or found.high_mean - found.low_mean < MODES_APART:
         return None
     return tuple(blocks[place] for place in found.low), tuple(blocks[place] for place in found.high)
 
 
 def _apart(logs: Mapping[int, float], low: Sequence[int], high: Sequence[int]) -> float:
-    return _mean([logs[block] for block in high]) - _mean([logs[block] for block in low])
+    return statistics.fmean([logs[block] for block in high]) - statistics.fmean([logs[block] for block in low])
 
 
 def two_modes(values: Sequence[float], chance: float = CHANCE) -> Modes | None:
@@ -111,7 +112,12 @@ def two_modes(values: Sequence[float], chance: float = CHANCE) -> Modes | None:
         return None
     cut = best + LEAST_IN_GROUP
     low, high = sorted(order[:cut]), sorted(order[cut:])
-    return Modes(tuple(low), tuple(high), _mean([values[place] for place in low]), _mean([values[place] for place in high]))
+    return Modes(
+        tuple(low),
+        tuple(high),
+        statistics.fmean([values[place] for place in low]),
+        statistics.fmean([values[place] for place in high]),
+    )
 
 
 @cache
@@ -136,7 +142,3 @@ def _separations(ordered: Table) -> Table:
     tiny = numpy.finfo(float).eps * (centred**2).sum(axis=1, keepdims=True)
     with numpy.errstate(invalid="ignore", divide="ignore"):
         return numpy.asarray(numpy.nan_to_num(between / numpy.maximum(inside, tiny), nan=0.0))
-
-
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)

@@ -6,6 +6,7 @@ The unit of evidence is the round: both servers are started afresh for it, and w
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -60,11 +61,11 @@ class Decision:
         return None if interval is None else math.sqrt(interval.high / interval.low) - 1
 
 
-def decide(pairs: Sequence[WindowPair], floor: float = 0.0, practical: float = 0.01) -> Decision:
+def decide(pairs: Sequence[WindowPair], practical: float = 0.01) -> Decision:
     """The words on rate and on CPU per answer, from the mean log-ratio of each round's sound pairs."""
     sound = [pair for pair in pairs if pair.void is None]
     rates, costs, efforts = (_by_round(sound, ratio) for ratio in (_faster, _cheaper, _easier))
-    differing = [differences.of_pairs(ratios, floor, practical) for ratios in (rates, costs, efforts)]
+    differing = [differences.of_pairs(ratios, practical) for ratios in (rates, costs, efforts)]
     if len(rates) < JUDGED_ROUNDS:
         differing = [replace(one, word=differences.DifferenceWord.INCONCLUSIVE) for one in differing]
     rate, cost, effort = differing
@@ -105,20 +106,18 @@ def _modes(pairs: Sequence[WindowPair]) -> ArmModes | None:
         if a and b:
             levels.setdefault(pair.round, []).append((math.log(a), math.log(b)))
     numbers = list(levels)
-    means = [tuple(math.fsum(side) / len(side) for side in zip(*levels[number], strict=True)) for number in numbers]
+    means = [tuple(statistics.fmean(side) for side in zip(*levels[number], strict=True)) for number in numbers]
     found = two_modes([b - a for a, b in means])
     if found is None or found.high_mean - found.low_mean < MODES_APART:
         return None
-    shifts = [_mean([means[place][arm] for place in found.high]) - _mean([means[place][arm] for place in found.low])
-              for arm in (0, 1)]  # fmt: skip
+    shifts = [
+        statistics.fmean(means[place][arm] for place in found.high) - statistics.fmean(means[place][arm] for place in found.low)
+        for arm in (0, 1)
+    ]
     arm = 0 if abs(shifts[0]) > abs(shifts[1]) else 1
     groups = (found.low, found.high) if arm else (found.high, found.low)
     low, high = (tuple(numbers[place] for place in group) for group in groups)
     return ArmModes(arm, "CPU per answer" if by_cost else "goodput", low, high, math.expm1(found.high_mean - found.low_mean))
-
-
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
 
 
 def _failed(windows: Sequence[WindowTally]) -> float | None:
@@ -131,7 +130,7 @@ def _by_round(pairs: Sequence[WindowPair], ratio: Callable[[WindowPair], float |
     for pair in pairs:
         if (value := ratio(pair)) is not None:
             logs.setdefault(pair.round, []).append(math.log(value))
-    return [math.exp(_mean(values)) for values in logs.values()]
+    return [math.exp(statistics.fmean(values)) for values in logs.values()]
 
 
 def _ratio(above: float | None, below: float | None) -> float | None:

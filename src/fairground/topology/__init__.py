@@ -1,20 +1,18 @@
 """The parts of a request's path that may stand beside the server: a proxy before it, a pooler behind it, distances."""
 
 from fairground.topology.hop import Census, Hop, Pooler, RunningWires, at
-from fairground.topology.kind import KINDS, HopKind, is_pooled, lacking, loses_prepared, versions
+from fairground.topology.kind import KINDS, is_pooled, lacking, versions
 from fairground.topology.start import start_pooler, start_proxy, start_wire
 
 __all__ = [
     "KINDS",
     "Census",
     "Hop",
-    "HopKind",
     "Pooler",
     "RunningWires",
     "at",
     "is_pooled",
     "lacking",
-    "loses_prepared",
     "start_pooler",
     "start_proxy",
     "start_wire",

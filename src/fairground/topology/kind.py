@@ -53,14 +53,6 @@ def is_pooled(topology: Topology) -> bool:
     return topology.pooler is not None and KINDS[topology.pooler].mode == "transaction"
 
 
-def loses_prepared(topology: Topology, version: str | None) -> bool:
-    """True if named prepared statements get lost in this topology, with its pooler of this version (None: not known)."""
-    if topology.pooler is None or not is_pooled(topology):
-        return False
-    numbers = version_numbers(version or "")
-    return not numbers or numbers < PREPARED_SINCE[KINDS[topology.pooler].program]
-
-
 def lacking(topology: Topology, path: str | None) -> tuple[str, str] | None:
     """Say why a topology cannot be had here, and what would mend it; None when it can. `path` is the lab's PATH."""
     for name in topology.hops:

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from fairground.judge.thresholds import Thresholds
 from fairground.judge.validity import database, generator, machine, window
-from fairground.judge.validity.check import CheckReading, TrialFacts, ValidityCheck, judge_reading
+from fairground.judge.validity.check import TrialFacts, ValidityCheck, judge_reading
 from fairground.judge.validity.generator import own_side
 from fairground.judge.validity.identity import identity
 from fairground.model import Finding, Severity
@@ -24,7 +24,6 @@ __all__ = [
     "BESIDE_FAULTS",
     "CHECKS",
     "OF_THE_MACHINE",
-    "CheckReading",
     "TrialFacts",
     "ValidityCheck",
     "beside_turns",

@@ -139,12 +139,6 @@ def _back(some: Sequence[FaultRow]) -> str:
     return f"{len(times)} of {words.plural(len(numbered), 'stack')} had their full rate again in the window, after {span}."
 
 
-def sentence(row: FaultRow) -> str:
-    """The row as a line of text."""
-    told = "; ".join(f"{head} {value}" for head, value in zip(HEADS, row.values, strict=True))
-    return f"{row.cell.id}: {told}"
-
-
 def _row(cell: Cell, trials: Sequence[Trial]) -> FaultRow:
     numbered = [trial for trial in trials if trial.goodput_per_s is not None]
     found = tuple(trial.recovery for trial in numbered if trial.recovery is not None)

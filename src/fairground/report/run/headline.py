@@ -27,9 +27,9 @@ BUSY = "End what else runs on this machine (./fairground doctor), then start aga
 """What helps against voids by the machine."""
 
 
-def headline(run: Run, boards: Sequence[Board], controls: Controls, tried: TriedBy | None = None) -> tuple[str, str, str]:
+def headline(run: Run, boards: Sequence[Board], controls: Controls, tried: TriedBy) -> tuple[str, str, str]:
     """Three sentences, in the order in which a reader asks. `tried`: what experiments on the run's reasons found."""
-    return _found(run, boards), _limits(boards, tried or {}), verdict(run, controls)
+    return _found(run, boards), _limits(boards, tried), verdict(run, controls)
 
 
 def beside(told: Sequence[str], said: Sequence[str], controls: Controls) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""A run as text: one HTML page that needs nothing but itself, Markdown for a pull request, CSV for a spreadsheet.
+"""A run as text: HTML pages that need nothing but themselves, and CSV for a spreadsheet.
 
 Pure: templates are the package's own, and no clock is read.
 """
@@ -18,10 +18,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from fairground.model import Durability, Run, Topology, Trial, Verdict, foreign
-from fairground.report.boards import ROLES, Board, BoardRow, boards, resources
+from fairground.report.boards import ROLES, Board, boards, resources
 from fairground.report.charts import forest, palette
 from fairground.report.charts.dots import axis, dots
-from fairground.report.run import controls, crossing, evidence, faults, grid, hops, mixes, sections
+from fairground.report.run import controls, crossing, evidence, grid, mixes, sections
 from fairground.report.run.bars import picture
 from fairground.report.run.controls import Controls
 from fairground.report.run.headline import beside, headline, voids
@@ -114,7 +114,7 @@ def html(
         constants=_constants(run),
         cores=seats.of_run(run),
         doubts=_doubts(run, shown),
-        headline=[*beside(told, headline(run, shown, held, tried), held), *filter(None, [voids(run)])],
+        headline=[*beside(told, headline(run, shown, held, tried or {}), held), *filter(None, [voids(run)])],
         story=told,
         tried=tried or {},
         standings=standings(shown, tried) if tried else (),
@@ -136,81 +136,6 @@ def details(run: Run, home: str | None = None) -> str:
 def _is_large(shown: Sequence[Board]) -> bool:
     """True if whole tables would make the pages slow: what is as expected is added up then."""
     return sum(len(board.rows) for board in shown) > sections.MOST_ROWS
-
-
-def markdown(run: Run) -> str:
-    """Verdicts and tables for a pull request's comment or a terminal; well under 65,536 characters."""
-    lines = [
-        f"### Fairground: {words.prose(run.plan.title)}",
-        "",
-        " · ".join([_counted(run), start_text(run), *(words.prose(one) for one in contracts(run))]),
-        "",
-        words.code(run.plan.command),
-        "",
-    ]
-    shown = boards(run)
-    lines += [*(words.cell(sentence) for sentence in headline(run, shown, Controls.of(run))), ""]
-    for board in shown:
-        lines += _markdown_board(board, run)
-    if costs := hops.hop_costs(shown):
-        lines += ["#### What a hop costs", ""]
-        lines += [words.cell(f"- {cost.through.cell.workload}: {hops.sentence(cost)}") for cost in costs] + [""]
-    if broken := faults.rows(run):
-        lines += ["#### What faults did", "", *(words.cell(f"- {faults.sentence(row)}") for row in broken), ""]
-    lines += ["What the numbers do not say:", *(f"- {words.prose(sentence)}" for sentence in _doubts(run, shown))]
-    text = foreign.clean("\n".join(lines)) + "\n"
-    if len(text) <= MARKDOWN_LIMIT:
-        return text
-    cut = text.rindex("\n", 0, MARKDOWN_LIMIT - 200)
-    return text[:cut] + "\n\nCut here, because a comment may not be longer: the rest is in report.html and summary.csv.\n"
-
-
-MARKDOWN_LIMIT = 60_000
-MARKDOWN_ROWS = 25
-
-
-def _markdown_board(board: Board, run: Run) -> list[str]:
-    title = run.workloads.get(board.workload, {}).get("title", board.workload)
-    lines = [f"#### {words.cell(board.workload)}: {words.cell(title)}{f' ({board.condition})' if board.condition else ''}", ""]
-    lines += [words.cell(" ".join((*words.verdicts(board), *(sentence for _, sentence in words.missing(board))))), ""]
-    lines += [
-        "| stack | good answers/s | 95 % CI | of ceiling | p50 ms | p99 ms | server CPU µs | suspected limit | trials |",
-        "|---|--:|---|--:|--:|--:|--:|---|---|",
-    ]
-    for row in board.rows[:MARKDOWN_ROWS]:
-        lines.append(f"| {' | '.join(words.cell(cell) for cell in _markdown_row(board, row))} |")
-    if len(board.rows) > MARKDOWN_ROWS:
-        lines += ["", f"{len(board.rows) - MARKDOWN_ROWS} more rows are in report.html and summary.csv."]
-    if mixed := mixes.mix_rows(board)[:MARKDOWN_ROWS]:
-        lines += ["", f"| {' | '.join(mixes.HEADS)} |", "|---|---|--:|--:|--:|--:|--:|"]
-        lines += [f"| {' | '.join(words.cell(cell) for cell in row.cells)} |" for row in mixed]
-    return [*lines, ""]
-
-
-def _markdown_row(board: Board, row: BoardRow) -> tuple[str, ...]:
-    if row.middle is None:
-        return (
-            row.stack,
-            f"{words.NO_NUMBER} {words.why_no_number(row)}" if row.trials else words.NO_NUMBER,
-            "",
-            "",
-            "",
-            "",
-            "",
-            "",
-            words.trials_of(row),
-        )
-    return (
-        row.stack,
-        words.number(row.middle),
-        interval_text(row),
-        words.percent(board.share_of_ceiling(row)),
-        percentile_text(row, 0.5),
-        percentile_text(row, 0.99),
-        words.number(row.cpu_us("server")),
-        diagnosis_text(row),
-        words.trials_of(row),
-    )
 
 
 def summary_csv(run: Run) -> str:
@@ -307,11 +232,6 @@ def _tally(run: Run) -> Counter[str]:
     counts = Counter(str(trial.verdict) for trial in run.trials)
     counts["valid"] += counts["warned"]
     return counts
-
-
-def _counted(run: Run) -> str:
-    tally = _tally(run)
-    return f"trials: {tally['valid']:,} valid, {tally['void']:,} void, {tally['rejected']:,} rejected"
 
 
 def _doubts(run: Run, shown: Sequence[Board]) -> tuple[str, ...]:

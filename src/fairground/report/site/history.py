@@ -108,12 +108,12 @@ class _Shifts:
 
     def __init__(self, rates: Mapping[tuple[str, str], Mapping[Cell, Interval]]) -> None:
         self._rates = rates
-        self._known: dict[tuple[str, str, str], changes.Shift[Cell] | None] = {}
+        self._known: dict[tuple[str, str, str], Mapping[Cell, CellChange]] = {}
 
-    def of(self, where: str, before: str, after: str) -> changes.Shift[Cell] | None:
+    def of(self, where: str, before: str, after: str) -> Mapping[Cell, CellChange]:
         key = (where, before, after)
         if key not in self._known:
-            self._known[key] = changes.shift(self._rates[where, before], self._rates[where, after])
+            self._known[key] = changes.changes_of(self._rates[where, before], self._rates[where, after])
         return self._known[key]
 
 
@@ -140,8 +140,7 @@ def _changed(where: str, cell: Cell, seen: Sequence[CellView], shifts: _Shifts) 
     found = {}
     for before, after in pairwise(numbered):
         majors = _differing(before.postgres, after.postgres)
-        shift = None if majors else shifts.of(where, before.run, after.run)
-        change = shift.changes.get(cell) if shift is not None else None
+        change = None if majors else shifts.of(where, before.run, after.run).get(cell)
         new_source = _differing(before.content_hash, after.content_hash) is not None
         found[after.run] = replace(after, change=change, before=before.run, new_source=new_source, new_postgres=majors)
     return tuple(found.get(one.run, one) for one in seen)

@@ -1,4 +1,4 @@
-"""Put the report into words: numbers as text, and the sentences that the page, the terminal and the Markdown share.
+"""Put the report into words: numbers as text, and the sentences that pages, the terminal and Markdown share.
 
 Subject of a sentence is the stack, the verb stands in the present, a number carries its interval. No sentence claims an
 order that the intervals do not carry.
@@ -38,9 +38,9 @@ def milliseconds(value_us: float | None) -> str:
     return UNKNOWN if value_us is None else intervals.significant(value_us / 1000)
 
 
-def percent(share: float | None, digits: int = 2) -> str:
+def percent(share: float | None) -> str:
     """0.934 → `93 %`."""
-    return UNKNOWN if share is None else f"{intervals.significant(share * 100, 3 if share >= 1 else digits)} %"
+    return UNKNOWN if share is None else f"{intervals.significant(share * 100, 3 if share >= 1 else 2)} %"
 
 
 def size(value_bytes: float | None) -> str:
@@ -90,7 +90,7 @@ def join_names(names: Sequence[str], at_most: int = NAMED_AT_MOST) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
-def verdicts(board: Board, tried: Collection[tuple[str, str]] = ()) -> tuple[str, ...]:
+def verdicts(board: Board, tried: Collection[tuple[str, str]]) -> tuple[str, ...]:
     """Say what this board shows about its stacks, in sentences; most important first.
 
     `tried`: cells' ids with reasons that experiments were made on, which are no mere suspicions.
