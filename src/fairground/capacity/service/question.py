@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from dataclasses import replace
 
 from fairground.capacity.service import behaviour
 from fairground.capacity.service.request import Asked, ServiceWire
 from fairground.capacity.service.values import Conduct
 from fairground.contract.wire import Trouble
+from fairground.generators.slots import escape_of, in_url
 from fairground.measure import supply
 from fairground.measure.supply import ServerAddress
 from fairground.model import Audit, Expectation, LabError, LoadRequest, Workload, foreign, secret
@@ -82,17 +84,18 @@ def _can_be_sent(one: LoadRequest, workload: Workload) -> bool:
 def _first_of(one: LoadRequest, workload: Workload) -> LoadRequest:
     """A request with the cells of the first row of each table, as a template without slots."""
 
-    def fill(text: str) -> str:
+    def fill(text: str, escape: Callable[[str], str] = str) -> str:
         done, end = "", 0
         for slot in find_slots(text):
             rows = workload.rows[slot.source or ""]
             column = slot.filling.removesuffix(":once").partition(".")[2]
-            done += text[end : slot.start] + literal_of(str(rows.rows[0][rows.columns.index(column)]))
+            done += text[end : slot.start] + literal_of(escape(str(rows.rows[0][rows.columns.index(column)])))
             end = slot.end
         return done + text[end:]
 
     headers = tuple((name, fill(value)) for name, value in one.headers)
-    return replace(one, path=fill(one.path), headers=headers, body=None if one.body is None else fill(one.body))
+    body = None if one.body is None else fill(one.body, escape_of(one.headers, one.body))
+    return replace(one, path=fill(one.path, in_url), headers=headers, body=body)
 
 
 def _sent(asked: Asked, one: LoadRequest) -> Asked:
