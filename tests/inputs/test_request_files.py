@@ -160,6 +160,7 @@ def test_a_path_is_sent_as_a_request_line_can_hold_it(tmp_path: Path) -> None:
         ("curl http://127.0.0.1:3000/ http://127.0.0.1:3000/", "names two URLs"),
         ("curl -X GET", "names no URL"),
         ("curl http://127.0.0.1:3001/", "no request of `calls.sh` goes to 127.0.0.1:3000: they go to 127.0.0.1:3001"),
+        ("curl 'http://[::1:3000/x'", "`http://[::1:3000/x` in `calls.sh` is not a valid URL (Invalid IPv6 URL)"),
         ("# nothing", "no request of `calls.sh` goes to 127.0.0.1:3000: it has none"),
     ],
 )
