@@ -192,6 +192,15 @@ def test_an_archive_knows_what_was_answered(tmp_path: Path) -> None:
     assert (other.expect.status, other.body, other.name in found.unsettled) == (201, '{{"a":1}', False)
 
 
+def test_an_answer_without_an_end_is_not_loaded(tmp_path: Path) -> None:
+    """A load would wait for each until its time is over: it is left out of an archive, as a WebSocket is."""
+    stream, page = entry("http://127.0.0.1:3000/events", 200), entry("http://127.0.0.1:3000/", 200)
+    for one, kind in ((stream, "Text/Event-Stream; charset=utf-8"), (page, "text/html")):
+        one["response"] = {"status": 200, "content": {"size": 0, "mimeType": kind}}
+    found = read(tmp_path, "shop.har", json.dumps({"log": {"entries": [stream, page]}}))
+    assert [one.path for one in found.requests] == ["/"]
+
+
 @pytest.mark.parametrize("text", ["", "{}", '{"log":{"entries":[{}]}}', '{"log":{"entries":7}}', "[1]"])
 def test_what_is_no_archive_is_told(text: str, tmp_path: Path) -> None:
     """Not a traceback."""
