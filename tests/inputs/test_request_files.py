@@ -222,6 +222,24 @@ def test_a_document_is_asked_its_examples(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("servers", "url", "asked"),
+    [
+        ([], "https://[::1]:8443/api/v2/", "/api/v2/pets"),
+        ([{"url": "/"}], "http://127.0.0.1:3000/api/v2", "/api/v2/pets"),
+        ([{"url": "https://example.com/v1"}], "http://127.0.0.1:3000/api/v2", "/v1/pets"),
+        ([], "http://127.0.0.1:3000/", "/pets"),
+    ],
+)
+def test_a_document_without_a_base_is_asked_below_the_urls(
+    servers: list[dict[str, str]], url: str, asked: str, tmp_path: Path
+) -> None:
+    """The person says where the service is; the document's own base goes before that."""
+    (tmp_path / "api.json").write_text(json.dumps({"openapi": "3.0.3", "servers": servers, "paths": {"/pets": {"get": {}}}}))
+    (one,) = read_requests(tmp_path / "api.json", url).requests
+    assert one.path == asked
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [("[]", "is no OpenAPI document"), ("{", "is not JSON"), ('{"openapi": "3.0.3", "paths": {}}', "has no GET")],
 )
