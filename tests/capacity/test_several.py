@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,22 @@ def test_a_refusal_ends_it_with_a_sentence(shop: int, tmp_path: Path) -> None:
     with odd(lambda *_: answer(403, b"no")) as port, pytest.raises(LabError) as error:
         question.ask_before(asked_at(port, SHOP))
     assert error.value.message == "`POST /login`, which fills the table `data.sessions`, was answered with status 403: no"
+
+
+def test_a_login_has_the_host_and_the_headers_of_all_requests() -> None:
+    """The name of the URL, though an address is asked, and the key that a person gave; its own headers stand."""
+    heads = list[str]()
+
+    def answers(_: int, head: bytes) -> bytes:
+        heads.append(head.decode().lower())
+        return answer(200, b'{"token": "t"}')
+
+    with odd(answers) as port:
+        asked = replace(asked_at(port, SHOP), authority="shop.test", headers=(("X-Api-Key", "k{1}"), ("Content-Type", "a/b")))
+        assert question.ask_before(asked) is not None
+    (head,) = heads
+    assert head.startswith("post /login ") and "\r\nx-api-key: k{1}" in head and head.count("\r\ncontent-type:") == 1
+    assert head.count("\r\nhost:") == head.count("\r\nhost: shop.test") == 1
 
 
 def test_a_password_of_the_file_is_shown_by_nobody(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from fairground.generators.slots import escape_of, in_url
 from fairground.measure import supply
 from fairground.measure.supply import ServerAddress
 from fairground.model import Audit, Expectation, LabError, LoadRequest, Workload, foreign, secret
+from fairground.model.contract import DataTable
 from fairground.model.known import KNOWN
 from fairground.model.slot import find_slots, literal_of, slots_of
 
@@ -32,7 +33,8 @@ def ask_before(asked: Asked) -> Workload | None:
         return None
     settled = [_settled(asked, one) if one.name in mix.unsettled else one for one in mix.requests]
     requests = tuple(replace(one, headers=_joined(_headers(asked), one.headers)) for one in settled)
-    found = Workload("try", mix.title, "", requests, Audit(), None, data=mix.tables)
+    tables = {name: _as_others(asked, table) for name, table in mix.tables.items()}
+    found = Workload("try", mix.title, "", requests, Audit(), None, data=tables)
     filled, refused = supply.fill(found, None, ServerAddress(asked.host, asked.port, asked.tls))
     if refused is not None:
         raise LabError(refused, f"correct `{mix.file}`, or start the service so that it answers")
@@ -114,6 +116,14 @@ def _joined(given: Headers, own: Headers) -> Headers:
     """The headers that a person gave for all requests, but for those of which a request has its own."""
     names = {name.lower() for name, _ in own}
     return (*((name, value) for name, value in given if name.lower() not in names), *own)
+
+
+def _as_others(asked: Asked, table: DataTable) -> DataTable:
+    """The table whose request, if it has one, is sent with the Host and the headers of all others."""
+    if table.request is None:
+        return table
+    headers = dict(_joined(_headers(asked), tuple(table.request.headers.items())))
+    return replace(table, request=replace(table.request, headers=headers))
 
 
 def _settled(asked: Asked, one: LoadRequest) -> LoadRequest:
