@@ -17,7 +17,7 @@ from builders import quiet
 from builders.odd import answer, odd
 from builders.paths import ROOT
 from builders.waiting import eventually
-from fairground.capacity.service import address, question
+from fairground.capacity.service import address, behaviour, question
 from fairground.capacity.service.request import Asked
 from fairground.host import free_port, listens
 from fairground.inputs.request_files import read_requests
@@ -80,6 +80,17 @@ def test_it_logs_in_and_examines_what_is_loaded(shop: int) -> None:
     assert several is not None and several.rows["sessions"].rows == (("ada", "shop-token-of-ada"),)
     seen = question.examine(asked, several)
     assert (seen.status, seen.good, seen.is_compared) == (200, True, False)
+
+
+def test_posts_alone_are_not_held_to_a_get(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody asks the URL for a page: that it has none is no fault. What else is found there still counts."""
+    monkeypatch.setattr(behaviour, "SETTLE_USUAL_S", 0.1)
+    (tmp_path / "calls.sh").write_text("curl -X POST /graphql\n")
+    with odd(lambda _, head: answer(200 if head.startswith(b"POST") else 400)) as port:
+        asked = asked_at(port, tmp_path / "calls.sh")
+        seen = question.examine(asked, question.ask_before(asked))
+    assert (seen.good, seen.broken, seen.statuses) == (True, (), {"post-graphql": 200})
+    assert {"status", "body"}.isdisjoint(found := {one.id for one in seen.findings}) and "split" in found
 
 
 def test_the_first_answer_says_what_is_good(shop: int, tmp_path: Path) -> None:
@@ -153,6 +164,7 @@ def test_one_request_of_a_file_is_of_a_file(shop: int, tmp_path: Path) -> None:
     kept = ("--results", str(tmp_path / "kept"))
     done = attempt(f"http://127.0.0.1:{shop}/", "--requests", str(tmp_path / "calls.sh"), "--window", "1", *kept)
     assert done.returncode in (0, 1) and "for the file of requests says nothing of it" in done.stdout, done.stderr
+    assert "every answer has status" not in done.stdout and "good answers a second" in done.stdout
     (page,) = (tmp_path / "kept").glob("*/try.html")
     assert "is what the file of requests expects" in page.read_text() and "equals the first one" not in page.read_text()
     why = lab("why", "latest", *kept)

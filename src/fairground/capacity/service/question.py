@@ -50,12 +50,13 @@ def examine(asked: Asked, several: Workload | None) -> Conduct:
     if several is None:
         return behaviour.examine(asked)
     one = next((one for one in several.requests if one.method == "GET" and _can_be_sent(one, several)), None)
-    if one is None:  # what the URL says is then no word on what is loaded
+    if one is None:  # the status at the URL is then no word on what is loaded
         seen = replace(behaviour.examine(asked), good=True)
     else:
         seen = behaviour.examine(replace(_sent(asked, _first_of(one, several)), expects=one.expect.status))
     # Under load the file says what is right, and no body is held against the first one.
-    findings = tuple(finding for finding in seen.findings if finding.id != "body")
+    unsaid = ("body", "status") if one is None else ("body",)
+    findings = tuple(finding for finding in seen.findings if finding.id not in unsaid)
     return replace(seen, body=None, findings=findings, statuses={one.name: one.expect.status for one in several.requests})
 
 
