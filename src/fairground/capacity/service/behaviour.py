@@ -125,6 +125,21 @@ def examine(asked: Asked) -> Conduct:
     )
 
 
+def is_starting(asked: Asked) -> bool:
+    """True if the service answers with 500 or more, and that is not expected: so many do while they start."""
+    try:
+        status = _once(asked).status
+    except Trouble:
+        return False
+    return status >= 500 and not asked.is_good(status)
+
+
+def _once(asked: Asked) -> HttpAnswer:
+    with ServiceWire(asked) as wire:
+        wire.send(asked.encode())
+        return wire.answer(asked.method)
+
+
 def _settled(asked: Asked) -> tuple[_Sequence, tuple[Finding, ...]]:
     """The answers of a service that has started, and what it answered before. Trouble without any answer.
 
@@ -138,9 +153,7 @@ def _settled(asked: Asked) -> tuple[_Sequence, tuple[Finding, ...]]:
     while not asked.is_good(status) and time.monotonic() - began < SETTLE_S.get(status // 100, SETTLE_USUAL_S):
         time.sleep(SETTLE_PAUSE_S)
         try:
-            with ServiceWire(asked) as wire:
-                wire.send(asked.encode())
-                status = wire.answer(asked.method).status
+            status = _once(asked).status
         except Trouble:
             continue
     if not asked.is_good(status):

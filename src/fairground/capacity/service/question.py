@@ -42,6 +42,13 @@ def ask_before(asked: Asked) -> Workload | None:
     return filled
 
 
+def is_starting(asked: Asked) -> bool:
+    """True if the service answers as one that still starts. It is asked a file's first GET without slots, else its URL."""
+    several = () if asked.mix is None else asked.mix.requests
+    one = next((one for one in several if one.method == "GET" and not slots_of(one)), None)
+    return behaviour.is_starting(asked if one is None else replace(_sent(asked, one), expects=one.expect.status))
+
+
 def examine(asked: Asked, several: Workload | None) -> Conduct:
     """Examine a service by its URL; where it is asked `several` requests, by the first GET that can be sent once.
 
