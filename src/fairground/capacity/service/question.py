@@ -7,9 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from fairground.capacity.service import behaviour
-from fairground.capacity.service.request import Asked, ServiceWire
+from fairground.capacity.service.request import Asked
 from fairground.capacity.service.values import Conduct
-from fairground.contract.wire import Trouble
 from fairground.generators.slots import escape_of, in_url
 from fairground.measure import supply
 from fairground.measure.supply import ServerAddress
@@ -26,7 +25,7 @@ def ask_before(asked: Asked) -> Workload | None:
     """Make the workload of a file, with the rows that it draws from; None: nothing but the URL is asked.
 
     It logs in and settles what answers are good; what a login gave is a secret from then on. LabError where the service refuses
-    that.
+    that, and those of `behaviour.examine`.
     """
     mix = asked.mix
     if mix is None:
@@ -37,6 +36,7 @@ def ask_before(asked: Asked) -> Workload | None:
     found = Workload("try", mix.title, "", requests, Audit(), None, data=tables)
     filled, refused = supply.fill(found, None, ServerAddress(asked.host, asked.port, asked.tls))
     if refused is not None:
+        behaviour.require_connection(asked)  # who is not there, or not believed, is told as without a file
         raise LabError(refused, f"correct `{mix.file}`, or start the service so that it answers")
     KNOWN.remember(*mix.secrets_in(filled.rows))
     return filled
@@ -138,15 +138,10 @@ def _settled(asked: Asked, one: LoadRequest) -> LoadRequest:
     """The request with the status of its first answer, which is good from 200 to 299."""
     sent = _sent(asked, one)
     name = f"`{one.name}`, {one.method} {secret.redact(sent.target)},"
-    try:
-        with ServiceWire(sent) as wire:
-            wire.send(sent.encode())
-            answer = wire.answer(one.method)
-    except Trouble as trouble:
-        raise LabError(f"{name} got no answer: {foreign.line(str(trouble), foreign.SENTENCE_CHARACTERS)}") from None
+    answer = behaviour.ask_first(sent)
     if answer.status >= 300:
         place, right = answer.header("location"), f"if that is right, write TOML: expect = {{ status = {answer.status} }}"
-        said, ask = answer.body[:SHOWN_BYTES].decode("utf-8", "replace"), "give what it asks for, such as -H"
+        said, ask = answer.body[:SHOWN_BYTES].decode("utf-8", "replace"), behaviour.advice_of(answer.status)
         if answer.status < 400 and place is not None:
             said, ask = f"a redirect to {secret.redact(place)}", "ask there"
         raise LabError(
