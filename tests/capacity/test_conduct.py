@@ -13,7 +13,8 @@ from fairground.capacity.service import behaviour, drive, question
 from fairground.capacity.service.request import Asked
 from fairground.capacity.service.values import Conduct
 from fairground.host import RoleMeter, listener
-from fairground.model import LabError, Severity
+from fairground.model import Audit, LabError, LoadRequest, Severity, Workload
+from fairground.model.data import Rows
 
 
 def asked(port: int, method: str = "GET", body: bytes | None = None) -> Asked:
@@ -52,6 +53,14 @@ def test_what_is_right_is_learned_from_the_answers() -> None:
     known = question.workload(asked(1, "POST", b'{"a":1}'), Conduct(201, None, None, 0, True, ())).first
     assert (known.path, known.body, known.expect.status) == ("/x?a={{1}", '{{"a":1}', 201)
     assert ("host", "127.0.0.1:1") in known.headers
+
+
+def test_the_checks_send_a_cell_as_the_load_does() -> None:
+    """Percent-encoded in a path; a brace of it is no slot."""
+    asked_for = LoadRequest("paint", "GET", "/paint?c={t.c}", (("x-colour", "{t.c}"),))
+    several = Workload("try", "", "", (asked_for,), Audit(), None, rows={"t": Rows(("c",), (("dark {blue}",),))})
+    one = question._first_of(asked_for, several)
+    assert (one.path, one.headers) == ("/paint?c=dark%20%7Bblue%7D", (("x-colour", "dark {{blue}"),))
 
 
 @pytest.mark.parametrize("name", ["Content-Length", "connection", "Transfer-Encoding"])

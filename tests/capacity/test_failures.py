@@ -128,6 +128,7 @@ def test_words_follow_what_is_counted() -> None:
     one = Closed(10, 300.0, None, None, 100, 90, 50.0, 0.5, None, per_any=True)
     found = Visit("u", "GET", "p99<50ms", 50_000.0, conduct, "x", closed=(one,), findings=(Finding("a", Severity.WARN, "odd"),))
     assert "It gives 300 answers with status 302 a second to 10 connections" in " ".join(visit.sentences(found))
+    assert "It gives 300 good answers a second" in " ".join(visit.sentences(replace(found, of_file=True)))
     assert "50.0 µs of CPU for an answer of any kind, since most are not good" in " ".join(visit.sentences(found))
     assert found.broken == () and replace(found, findings=(Finding("a", Severity.REJECT, "odd"),)).broken
     none = replace(found, closed=(replace(one, goodput_per_s=0.0),))

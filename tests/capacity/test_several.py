@@ -7,21 +7,25 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from builders import quiet
+from builders.encrypted import encrypted
 from builders.odd import answer, odd
 from builders.paths import ROOT
 from builders.waiting import eventually
-from fairground.capacity.service import address, question
+from fairground.capacity.service import address, behaviour, protocol, question
+from fairground.capacity.service.behaviour import Encrypted, NoAnswer
 from fairground.capacity.service.request import Asked
 from fairground.host import free_port, listens
 from fairground.inputs.request_files import read_requests
 from fairground.model import LabError
 from fairground.model.record import TryAsked
+from fairground.model.wire import Tls
 
 pytestmark = pytest.mark.live
 
@@ -81,6 +85,17 @@ def test_it_logs_in_and_examines_what_is_loaded(shop: int) -> None:
     assert (seen.status, seen.good, seen.is_compared) == (200, True, False)
 
 
+def test_posts_alone_are_not_held_to_a_get(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody asks the URL for a page: that it has none is no fault. What else is found there still counts."""
+    monkeypatch.setattr(behaviour, "SETTLE_USUAL_S", 0.1)
+    (tmp_path / "calls.sh").write_text("curl -X POST /graphql\n")
+    with odd(lambda _, head: answer(200 if head.startswith(b"POST") else 400)) as port:
+        asked = asked_at(port, tmp_path / "calls.sh")
+        seen = question.examine(asked, question.ask_before(asked))
+    assert (seen.good, seen.broken, seen.statuses) == (True, (), {"post-graphql": 200})
+    assert {"status", "body"}.isdisjoint(found := {one.id for one in seen.findings}) and "split" in found
+
+
 def test_the_first_answer_says_what_is_good(shop: int, tmp_path: Path) -> None:
     """Where no status is written, the service's own is; a person's header does not hide the request's."""
     (tmp_path / "calls.sh").write_text(
@@ -99,7 +114,7 @@ def test_a_refusal_ends_it_with_a_sentence(shop: int, tmp_path: Path) -> None:
     with pytest.raises(LabError) as error:
         question.ask_before(asked_at(shop, tmp_path / "calls.sh"))
     assert error.value.message == '`get-orders`, GET /orders, was answered with status 401: {"error": "log in"}'
-    assert error.value.hint and "-H" in error.value.hint
+    assert error.value.hint and error.value.hint.startswith("it asks who you are (--header 'Authorization: …'); if that is right")
     with odd(lambda *_: answer(302, b"", "location: /login?token=w0rd")) as port:
         (tmp_path / "calls.sh").write_text(f"curl -L http://127.0.0.1:{port}/orders\n")
         with pytest.raises(LabError, match=r"answered with status 302: a redirect to /login\?token=\(hidden\)$") as error:
@@ -113,6 +128,64 @@ def test_a_refusal_ends_it_with_a_sentence(shop: int, tmp_path: Path) -> None:
     with odd(lambda *_: answer(403, b"no")) as port, pytest.raises(LabError) as error:
         question.ask_before(asked_at(port, SHOP))
     assert error.value.message == "`POST /login`, which fills the table `data.sessions`, was answered with status 403: no"
+
+
+def test_an_answer_that_is_not_good_has_its_own_advice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of the checks; a start is waited for, and a rate limit once."""
+    monkeypatch.setattr(protocol, "LIMITED_S", 0.05)
+    monkeypatch.setattr(behaviour, "SETTLE_S", {5: 0.5})
+    monkeypatch.setattr(behaviour, "SETTLE_PAUSE_S", 0.02)
+    (tmp_path / "calls.sh").write_text("curl /orders\n")
+    for status, advice in (
+        (404, "is this the path that you mean?"),
+        (405, "is this the method"),
+        (500, "look into the service's log"),
+    ):
+        with odd(lambda *_, status=status: answer(status)) as port, pytest.raises(LabError) as error:
+            question.ask_before(asked_at(port, tmp_path / "calls.sh"))
+        assert error.value.hint and error.value.hint.startswith(advice)
+    for bad, good in ((429, 1), (503, 3)):
+        with odd(lambda number, _, bad=bad, good=good: answer(200 if number >= good else bad, b"", "retry-after: 1")) as port:
+            several = question.ask_before(asked_at(port, tmp_path / "calls.sh"))
+        assert several is not None and several.requests[0].expect.status == 200
+    with odd(lambda *_: answer(429)) as port, pytest.raises(LabError, match="was answered with status 429"):
+        question.ask_before(asked_at(port, tmp_path / "calls.sh"))
+
+
+def test_who_cannot_be_asked_is_told_as_without_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody there, TLS that was asked in plain HTTP, a certificate that nobody believes: for commands, and for a login."""
+    (tmp_path / "calls.sh").write_text("curl /orders\n")
+    for file in (tmp_path / "calls.sh", SHOP):
+        with pytest.raises(NoAnswer) as nobody:
+            question.ask_before(asked_at(free_port(), file))
+        assert nobody.value.exit_code == 3 and (nobody.value.hint or "").startswith("start the service first")
+        with encrypted("good") as port:
+            asked = asked_at(port, file)
+            with pytest.raises(Encrypted, match="the service speaks TLS"):
+                question.ask_before(asked)
+            with pytest.raises(LabError, match="no authority that is trusted here signed its certificate") as stranger:
+                question.ask_before(replace(asked, tls=Tls("localhost")))
+        assert "--ca FILE" in (stranger.value.hint or "")
+        with monkeypatch.context() as patched, odd(lambda *_: answer(400, b"an HTTP request to an HTTPS server")) as port:
+            patched.setattr(behaviour, "speaks_tls", lambda *_: True)
+            with pytest.raises(Encrypted):
+                question.ask_before(asked_at(port, file))
+
+
+def test_a_login_has_the_host_and_the_headers_of_all_requests() -> None:
+    """The name of the URL, though an address is asked, and the key that a person gave; its own headers stand."""
+    heads = list[str]()
+
+    def answers(_: int, head: bytes) -> bytes:
+        heads.append(head.decode().lower())
+        return answer(200, b'{"token": "t"}')
+
+    with odd(answers) as port:
+        asked = replace(asked_at(port, SHOP), authority="shop.test", headers=(("X-Api-Key", "k{1}"), ("Content-Type", "a/b")))
+        assert question.ask_before(asked) is not None
+    (head,) = heads
+    assert head.startswith("post /login ") and "\r\nx-api-key: k{1}" in head and head.count("\r\ncontent-type:") == 1
+    assert head.count("\r\nhost:") == head.count("\r\nhost: shop.test") == 1
 
 
 def test_a_password_of_the_file_is_shown_by_nobody(tmp_path: Path) -> None:
@@ -136,6 +209,7 @@ def test_one_request_of_a_file_is_of_a_file(shop: int, tmp_path: Path) -> None:
     kept = ("--results", str(tmp_path / "kept"))
     done = attempt(f"http://127.0.0.1:{shop}/", "--requests", str(tmp_path / "calls.sh"), "--window", "1", *kept)
     assert done.returncode in (0, 1) and "for the file of requests says nothing of it" in done.stdout, done.stderr
+    assert "every answer has status" not in done.stdout and "good answers a second" in done.stdout
     (page,) = (tmp_path / "kept").glob("*/try.html")
     assert "is what the file of requests expects" in page.read_text() and "equals the first one" not in page.read_text()
     why = lab("why", "latest", *kept)

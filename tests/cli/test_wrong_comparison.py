@@ -170,6 +170,19 @@ HERE, HTTPS = "http://127.0.0.1:9/", "https://127.0.0.1:9/"
             "--ca FILE, with certificates in PEM",
         ),
         (("try", "http://127.0.0.1:x/"), None, "for instance http://127.0.0.1:3000/"),
+        *(
+            (words, "`http://[::1:3000/` is not a valid URL (Invalid IPv6 URL)", "for instance http://127.0.0.1:3000/")
+            for words in (
+                ("try", "http://[::1:3000/", "--requests", "absent.sh"),
+                ("try", "http://[::1:3000/", "--against", HERE),
+                ("try", HERE, "--against", "http://[::1:3000/"),
+            )
+        ),
+        (
+            ("try", HERE, "--against", "http://127.0.0.1:8/", "--against-command", "./s --title Bob's"),
+            "`--against-command ./s --title Bob's` is no command",
+            "as a shell reads it: no closing quotation",
+        ),
         (
             ("try", "http://me:secret@127.0.0.1/"),
             "a name and password in a URL are not sent",

@@ -14,6 +14,7 @@ from builders.contracts import SEEDS
 from fairground.generators.slots import Templates, javascript, lua
 from fairground.inputs import workload_files
 from fairground.model import LabError, LoadRequest
+from fairground.model.data import Rows
 
 WORKLOADS = {one.id: workload_files.render(one, 1) for one in workload_files.load_workloads(SEEDS)}
 
@@ -62,6 +63,25 @@ def test_slots_in_a_body_are_named_by_their_key() -> None:
     """A JSON key names the slot behind it, a doubled brace is a brace, and path and body share their names."""
     for path, body in rendered("/x?a={int:1..2}", 40, '{{"b":"{int:1..2!=a}","c": {int:5..5}}'):
         assert body == f'{{"b":"{3 - int(path[-1])}","c": 5}}'
+
+
+@pytest.mark.parametrize(
+    ("type", "body", "sent"),
+    [
+        (None, '{{"q":"{t.c}"}', '{"q":"a \\"b\\"/ü&+"}'),
+        ("application/json; charset=utf-8", "{t.c}", 'a \\"b\\"/ü&+'),
+        ("application/ld+json", "{t.c}", 'a \\"b\\"/ü&+'),
+        ("Application/X-WWW-Form-Urlencoded", "q={t.c}", "q=a%20%22b%22%2F%C3%BC%26%2B"),
+        ("text/plain", "q={t.c}", 'q=a "b"/ü&+'),
+        (None, "q={t.c}", 'q=a "b"/ü&+'),
+    ],
+)
+def test_a_cell_stays_one_value(type: str | None, body: str, sent: str) -> None:
+    """It is written as the engine writes it: by the content type of a body; percent-encoded in a path."""
+    headers = () if type is None else (("Content-Type", type),)
+    asked = LoadRequest("x", "POST", "/x?a={t.c}", headers, body)
+    (told,) = Templates.of(asked, {"t": Rows(("c",), (('a "b"/ü&+',),))}).requests(7, 1)
+    assert told == ("/x?a=a%20%22b%22%2F%C3%BC%26%2B", sent)
 
 
 def test_a_seed_gives_the_same_requests() -> None:

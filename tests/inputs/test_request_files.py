@@ -160,6 +160,7 @@ def test_a_path_is_sent_as_a_request_line_can_hold_it(tmp_path: Path) -> None:
         ("curl http://127.0.0.1:3000/ http://127.0.0.1:3000/", "names two URLs"),
         ("curl -X GET", "names no URL"),
         ("curl http://127.0.0.1:3001/", "no request of `calls.sh` goes to 127.0.0.1:3000: they go to 127.0.0.1:3001"),
+        ("curl 'http://[::1:3000/x'", "`http://[::1:3000/x` in `calls.sh` is not a valid URL (Invalid IPv6 URL)"),
         ("# nothing", "no request of `calls.sh` goes to 127.0.0.1:3000: it has none"),
     ],
 )
@@ -191,6 +192,15 @@ def test_an_archive_knows_what_was_answered(tmp_path: Path) -> None:
     assert (other.expect.status, other.body, other.name in found.unsettled) == (201, '{{"a":1}', False)
 
 
+def test_an_answer_without_an_end_is_not_loaded(tmp_path: Path) -> None:
+    """A load would wait for each until its time is over: it is left out of an archive, as a WebSocket is."""
+    stream, page = entry("http://127.0.0.1:3000/events", 200), entry("http://127.0.0.1:3000/", 200)
+    for one, kind in ((stream, "Text/Event-Stream; charset=utf-8"), (page, "text/html")):
+        one["response"] = {"status": 200, "content": {"size": 0, "mimeType": kind}}
+    found = read(tmp_path, "shop.har", json.dumps({"log": {"entries": [stream, page]}}))
+    assert [one.path for one in found.requests] == ["/"]
+
+
 @pytest.mark.parametrize("text", ["", "{}", '{"log":{"entries":[{}]}}', '{"log":{"entries":7}}', "[1]"])
 def test_what_is_no_archive_is_told(text: str, tmp_path: Path) -> None:
     """Not a traceback."""
@@ -209,6 +219,24 @@ def test_a_document_is_asked_its_examples(tmp_path: Path) -> None:
         ("GET", "/v1/orders/3", 1),
     ]
     assert found.unsettled == {one.name for one in found.requests} and found.title == "2 requests of api.json"
+
+
+@pytest.mark.parametrize(
+    ("servers", "url", "asked"),
+    [
+        ([], "https://[::1]:8443/api/v2/", "/api/v2/pets"),
+        ([{"url": "/"}], "http://127.0.0.1:3000/api/v2", "/api/v2/pets"),
+        ([{"url": "https://example.com/v1"}], "http://127.0.0.1:3000/api/v2", "/v1/pets"),
+        ([], "http://127.0.0.1:3000/", "/pets"),
+    ],
+)
+def test_a_document_without_a_base_is_asked_below_the_urls(
+    servers: list[dict[str, str]], url: str, asked: str, tmp_path: Path
+) -> None:
+    """The person says where the service is; the document's own base goes before that."""
+    (tmp_path / "api.json").write_text(json.dumps({"openapi": "3.0.3", "servers": servers, "paths": {"/pets": {"get": {}}}}))
+    (one,) = read_requests(tmp_path / "api.json", url).requests
+    assert one.path == asked
 
 
 @pytest.mark.parametrize(

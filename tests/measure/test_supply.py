@@ -14,9 +14,12 @@ from typing import Any, cast
 import pytest
 
 from builders.mix import CONTRACT, day_at
+from fairground.contract.case import Request
+from fairground.contract.wire import HttpAnswer
 from fairground.host import free_port
 from fairground.measure import supply
 from fairground.model import LabError, Workload
+from fairground.model.contract import DataRequest
 from fairground.model.data import Rows
 from fairground.postgres import Database
 
@@ -143,3 +146,24 @@ def test_rows_that_are_written_down_need_no_database(tmp_path: Path) -> None:
         found, refused = supply.fill(day, None, supply.ServerAddress("127.0.0.1", port))
     assert refused is None and found.rows["sessions"].rows == ((1, "ann", "of ann"), (2, "bob", "of bob"))
     assert [one["email"] for one in seen] == ["ann", "bob"]
+
+
+@pytest.mark.parametrize(
+    ("type", "body", "sent"),
+    [
+        ("application/x-www-form-urlencoded", "user={p.n}&password={p.w}", b"user=ann&password=p%26ss%2B1"),
+        ("application/json", '{{"user":"{p.n}","password":"{p.w}"}', b'{"user":"ann","password":"p&ss+1"}'),
+    ],
+)
+def test_a_login_sends_what_the_load_would(type: str, body: str, sent: bytes) -> None:
+    """A password stays one value in a form, too, and a name in a path."""
+    asked = list[Request]()
+
+    def ask(request: Request) -> HttpAnswer:
+        asked.append(request)
+        return HttpAnswer(200, "1.1", (), b'{"token":"t"}')
+
+    login = DataRequest("POST", "/login/{p.n}?w={p.w}", {"content-type": type}, body)
+    asker, cells = cast(supply.Asker, SimpleNamespace(ask=ask)), {"p.n": "ann", "p.w": "p&ss+1"}
+    assert supply._ask(asker, login, {"token": "token"}, cells) == {"token": "t"}
+    assert (asked[0].target, asked[0].body) == ("/login/ann?w=p%26ss%2B1", sent)

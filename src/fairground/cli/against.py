@@ -54,8 +54,7 @@ def require_together(given: Given, curve: Sequence[Option]) -> None:
 def compare(given: Given, places: Places, a: TryAsked, mix: RequestMix | None) -> None:
     """Hold the service B against A, show what that found, and exit as `compare` does. `mix`: what both are asked, if several."""
     rule = None if given["fail_on"] is None else fail_on.parse(given["fail_on"])
-    command = None if given["against_command"] is None else tuple(shlex.split(given["against_command"]))
-    b = replace(a, url=_url_of(given["against"], a), command=command)
+    b = replace(a, url=_url_of(given["against"], a), command=_command(given["against_command"]))
     connections = CONNECTIONS if given["connections"] is None else numbers.positive("--connections", given["connections"])
     budget_s = numbers.seconds("--budget", given["budget"] or BUDGET)
     load = Load(
@@ -97,10 +96,18 @@ def restore(asked: ComparisonAsked) -> ComparisonAsked:
     return replace(asked, services=(a, b))
 
 
+def _command(text: str | None) -> tuple[str, ...] | None:
+    try:
+        return None if text is None else tuple(shlex.split(text))
+    except ValueError as error:
+        shown, hint = secret.redact(text or ""), f"as a shell reads it: {str(error).lower()}"
+        raise LabError(f"`--against-command {shown}` is no command", hint) from None
+
+
 def _url_of(text: str, a: TryAsked) -> str:
     """The URL of B. One without a path is asked what A is asked."""
     url = text if "://" in text else address.guess_url(text, urlsplit(a.url).scheme) or text
-    other, own = urlsplit(url), urlsplit(a.url)
+    other, own = address.split_url(url), urlsplit(a.url)
     if other.path in ("", "/") and not other.query and (own.path, own.query) != (other.path, ""):
         url = urlunsplit((other.scheme, other.netloc, own.path, own.query, ""))
         say.note(f"B is asked what A is asked: {secret.redact(url)}")

@@ -280,10 +280,11 @@ def _address(what: Sequence[str], url: str | None) -> tuple[str, list[str]]:
 
 
 def _whole(text: str, scheme: str) -> str:
-    """The URL, with the scheme that is meant where none is written; what was taken for it is said."""
+    """The URL, with the scheme that is meant where none is written; what was taken for it is said. LabError where it is none."""
     found = None if "://" in text else address.guess_url(text, scheme)
     if found is not None:
         say.note(f"`{secret.redact(text)}` is taken for {secret.redact(found)}")
+    address.split_url(found or text)
     return found or text
 
 

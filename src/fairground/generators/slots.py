@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import quote
 
@@ -53,8 +53,8 @@ class Templates:
         LabError for a slot that the engine would refuse as well, or that it alone can fill.
         """
         found = _Compiler(rows or {})
-        path = found.compile(request.path, lambda text: quote(text, safe="-._~"))
-        body = None if request.body is None else found.compile(request.body, in_json)
+        path = found.compile(request.path, in_url)
+        body = None if request.body is None else found.compile(request.body, escape_of(request.headers, request.body))
         headers = tuple((name, found.compile(value, str, name)) for name, value in request.headers)
         found.complete()
         return cls(tuple(found.slots), path, body, headers)
@@ -219,6 +219,22 @@ def _table(slot: ValueSlot) -> str:
 def in_json(text: str) -> str:
     """A text as it stands inside of a JSON string."""
     return json.dumps(text, ensure_ascii=False)[1:-1]
+
+
+def in_url(text: str) -> str:
+    """A text as it stands in a path, or in a form's body."""
+    return quote(text, safe="-._~")
+
+
+def escape_of(headers: Iterable[tuple[str, str]], body: str) -> Callable[[str], str]:
+    """The function that writes a cell into a body, as the engine does. Without a type, it is JSON if it begins like it."""
+    types = [value for name, value in headers if name.lower() == "content-type"]
+    if not types:
+        return in_json if body.startswith(("{{", "[")) else str
+    media = types[0].partition(";")[0].strip().lower()
+    if media == "application/x-www-form-urlencoded":
+        return in_url
+    return in_json if media.endswith(("/json", "+json")) else str
 
 
 def _unfillable(filling: str) -> LabError:

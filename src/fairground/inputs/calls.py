@@ -37,6 +37,8 @@ def load_requests(shown: str, calls: Iterable[Call], url: str) -> tuple[tuple[Lo
     LabError where none of them goes there.
     """
     every = list(calls)
+    for call in every:
+        _require_url(shown, call.url)
     count = Counter(call for call in every if _is_at(call.url, url))
     if not count:
         others = sorted({urlsplit(call.url).netloc for call in every})
@@ -52,6 +54,13 @@ def load_requests(shown: str, calls: Iterable[Call], url: str) -> tuple[tuple[Lo
         if call.status is None:
             unsettled.add(name)
     return tuple(requests), frozenset(unsettled)
+
+
+def _require_url(shown: str, url: str) -> None:
+    try:
+        urlsplit(_whole(url))
+    except ValueError as error:
+        raise LabError(f"`{url}` in `{shown}` is not a valid URL ({error})", "for instance http://127.0.0.1:3000/") from None
 
 
 def unique_names(texts: Iterable[str]) -> Iterator[str]:

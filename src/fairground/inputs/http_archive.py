@@ -11,16 +11,22 @@ from fairground.model import LabError
 
 NOT_MODIFIED = 304
 """The answer to a request on condition, which is asked without it here."""
+STREAM = "text/event-stream"
+"""The type of an answer without an end: no load waits for one, as for no WebSocket."""
 
 
 def read_archive(shown: str, text: str) -> Iterator[Call]:
-    """Read each entry. LabError where the file is no archive."""
+    """Read each entry whose answer has an end. LabError where the file is no archive."""
     try:
         entries = json.loads(text)["log"]["entries"]
-        yield from (_call(entry) for entry in entries)
+        yield from (_call(entry) for entry in entries if not _is_stream(entry["response"]))
     except (ValueError, LookupError, TypeError, AttributeError):
         hint = "save it anew: in a browser's network panel, as HAR"
         raise LabError(f"`{shown}` is no HTTP archive: it has no `log.entries` that can be read", hint) from None
+
+
+def _is_stream(answer: Mapping[str, Any]) -> bool:
+    return str((answer.get("content") or {}).get("mimeType")).partition(";")[0].strip().lower() == STREAM
 
 
 def _call(entry: Mapping[str, Any]) -> Call:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
+from urllib.parse import urlsplit
 
 from fairground.inputs import files, requests
 from fairground.inputs.calls import load_requests, unique_names
@@ -54,14 +55,17 @@ def read_requests(path: Path, url: str) -> RequestMix:
     if path.suffix == ".toml":
         return _from_toml(source, RequestMix(path.name, digest, ()))
     if path.suffix in OF_OPENAPI:
-        return _from_openapi(path, RequestMix(path.name, digest, ()))
+        return _from_openapi(path, urlsplit(url).path.rstrip("/"), RequestMix(path.name, digest, ()))
     calls = read_archive(path.name, source.text) if path.suffix == ".har" else read_commands(path.name, source.text)
     asked, unsettled = load_requests(path.name, calls, url)
     return RequestMix(path.name, digest, asked, unsettled=unsettled)
 
 
-def _from_openapi(path: Path, empty: RequestMix) -> RequestMix:
-    """Each GET of a document, once, with its examples; the first answer says what status is good."""
+def _from_openapi(path: Path, below: str, empty: RequestMix) -> RequestMix:
+    """Each GET of a document, once, with its examples; the first answer says what status is good.
+
+    Where the document has no base of its own, it is asked `below` the URL's path.
+    """
     document = read_document(path)
     if not document.questions:
         raise LabError(f"`{path}` has no GET", "write what the service is asked in TOML, or as commands of curl")
@@ -69,7 +73,7 @@ def _from_openapi(path: Path, empty: RequestMix) -> RequestMix:
         LoadRequest(
             one.id,
             "GET",
-            literal_of(document.base + one.example),
+            literal_of((document.base or below) + one.example),
             tuple((name, literal_of(text)) for name, text in one.headers.items()),
             None,
             Expectation(one.status),

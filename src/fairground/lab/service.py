@@ -207,16 +207,16 @@ def _wrong(ended: Ended) -> Iterator[ServicePart]:
 
 
 def await_ready(child: Child, name: str, request: Asked) -> Asked | Finding:
-    """Wait until the service listens on an address of its name, and ask there; or why it does not."""
+    """Wait until the service listens on an address of its name and answers as one that has started. Or why it does not listen."""
     deadline = time.monotonic() + READY_S
-    while (there := answering_address(request)) is None:
+    while (there := answering_address(request)) is None or question.is_starting(there):
         if (ended := ended_of(child, name)) is not None:
             return ended
         if time.monotonic() > deadline:
-            sentence = f"`{name}` does not listen on port {request.port} after {READY_S:.0f} s"
-            return Finding("ready", Severity.REJECT, sentence, {"waited_s": READY_S})
-        time.sleep(0.02)
-    return there
+            break  # one that listens and answers badly is told by its checks
+        time.sleep(0.02 if there is None else behaviour.SETTLE_PAUSE_S)
+    sentence = f"`{name}` does not listen on port {request.port} after {READY_S:.0f} s"
+    return there or Finding("ready", Severity.REJECT, sentence, {"waited_s": READY_S})
 
 
 def ended_of(child: Child, name: str) -> Finding | None:

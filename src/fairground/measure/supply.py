@@ -12,7 +12,7 @@ from fairground.contract.case import Request
 from fairground.contract.expected import kept_values
 from fairground.contract.report import Terms
 from fairground.contract.wire import CaseWire, HttpAnswer, Trouble
-from fairground.generators.slots import in_json
+from fairground.generators.slots import escape_of, in_url
 from fairground.measure.arm import StackArm
 from fairground.model import LabError, Workload, foreign
 from fairground.model.contract import Contract, DataRequest, DataTable
@@ -120,10 +120,10 @@ def _from_server(name: str, table: DataTable, parent: Rows, address: ServerAddre
 
 def _ask(asker: Asker, asked: DataRequest, keep: Mapping[str, str], cells: Mapping[str, str]) -> Mapping[str, str] | str:
     """Send one row's request: what is to be kept of its answer, or what is wrong with that."""
-    body = None if asked.body is None else _filled(asked.body, cells, in_json).encode()
+    body = None if asked.body is None else _filled(asked.body, cells, escape_of(asked.headers.items(), asked.body)).encode()
     headers = tuple((name, _filled(value, cells, str)) for name, value in asked.headers.items())
     try:
-        answer = asker.ask(Request(asked.method, _filled(asked.path, cells, str), headers=headers, body=body))
+        answer = asker.ask(Request(asked.method, _filled(asked.path, cells, in_url), headers=headers, body=body))
     except Trouble as trouble:
         return f"got no answer: {foreign.line(str(trouble), foreign.SENTENCE_CHARACTERS)}"
     if not 200 <= answer.status < 300:

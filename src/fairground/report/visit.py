@@ -106,8 +106,8 @@ def _missed(curve: Sequence[CurvePoint], sign: str) -> str:
 
 
 def _good(found: Visit) -> str:
-    """Name the answers that are counted: good ones, or those of the status that is taken for good."""
-    status = None if found.conduct is None else found.conduct.status
+    """Name the answers that are counted: good ones, as a file says, or those of the status that is taken for good."""
+    status = None if found.conduct is None or found.of_file else found.conduct.status
     return "good answers" if status is None or 200 <= status < 300 else f"answers with status {status}"
 
 

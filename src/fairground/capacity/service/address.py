@@ -9,7 +9,7 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from fairground.capacity.service import drive
 from fairground.capacity.service.request import Asked
@@ -134,20 +134,27 @@ def _value(name: str, value: str | None, given: Mapping[str, str | None]) -> str
     return found
 
 
-def _place(url: str) -> _Place:
+def split_url(url: str) -> SplitResult:
+    """Take a service's URL apart. LabError where it is none."""
     try:
         parts = urlsplit(url)
-        port = parts.port or (443 if parts.scheme == "https" else 80)
+        _ = parts.port  # a ValueError where it is no number
     except ValueError as error:
         raise LabError(f"`{url}` is not a valid URL ({error})", "for instance http://127.0.0.1:3000/") from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise LabError(f"`{url}` is not an http or https URL", "for instance http://127.0.0.1:3000/")
+    return parts
+
+
+def _place(url: str) -> _Place:
+    parts = split_url(url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
     if parts.username is not None:
         raise LabError("a name and password in a URL are not sent", "--header @FILE, with `Authorization: …` in the file")
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     if not target.isascii() or not target.isprintable() or " " in target:
         raise LabError(f"`{target}` should be percent-encoded", "only ASCII without spaces can be sent")
-    return _Place(parts.scheme == "https", parts.hostname, port, parts.netloc, target)
+    return _Place(parts.scheme == "https", parts.hostname or "", port, parts.netloc, target)
 
 
 def _hosts(place: _Place, mine: bool) -> list[str]:

@@ -93,8 +93,7 @@ def examine(asked: Asked) -> Conduct:
     except Trouble as trouble:
         raise _no_answer(asked, trouble) from None
     first = seen.answers[0]
-    if first.status == 400 and asked.tls is None and speaks_tls(asked.host, asked.port):
-        raise Encrypted(f"{_named(asked)} got status 400: {ENCRYPTED}", f"ask it by TLS: https://{asked.authority}")
+    _require_plain(asked, first)
     place = _elsewhere(asked, first)
     if asked.follows and place is not None and place.target is not None:
         followed = examine(replace(asked, target=place.target, follows=False))
@@ -125,6 +124,54 @@ def examine(asked: Asked) -> Conduct:
     )
 
 
+def ask_first(asked: Asked) -> HttpAnswer:
+    """Ask a service that may still start, and once more after a rate limit. Errors are those of `examine`."""
+    began = time.monotonic()
+    try:
+        answer = _once(asked)
+        while answer.status >= 500 and time.monotonic() - began < SETTLE_S.get(5, SETTLE_USUAL_S):
+            time.sleep(SETTLE_PAUSE_S)
+            answer = _once(asked)
+        if answer.status == LIMITED:
+            time.sleep(protocol.wait_of(answer))
+            answer = _once(asked)
+    except Trouble as trouble:
+        raise _no_answer(asked, trouble) from None
+    _require_plain(asked, answer)
+    return answer
+
+
+def require_connection(asked: Asked) -> None:
+    """Raise the error of `examine` where no connection stands, or it must be by TLS."""
+    try:
+        ServiceWire(asked).__exit__()
+    except Trouble as trouble:
+        raise _no_answer(asked, trouble) from None
+    if asked.tls is None and speaks_tls(asked.host, asked.port):
+        raise Encrypted(f"nobody logs in at {asked.authority}: {ENCRYPTED}", f"ask it by TLS: https://{asked.authority}")
+
+
+def _require_plain(asked: Asked, first: HttpAnswer) -> None:
+    """Refuse a first answer that a service by TLS gives to who asks it in plain HTTP."""
+    if first.status == 400 and asked.tls is None and speaks_tls(asked.host, asked.port):
+        raise Encrypted(f"{_named(asked)} got status 400: {ENCRYPTED}", f"ask it by TLS: https://{asked.authority}")
+
+
+def is_starting(asked: Asked) -> bool:
+    """True if the service answers with 500 or more, and that is not expected: so many do while they start."""
+    try:
+        status = _once(asked).status
+    except Trouble:
+        return False
+    return status >= 500 and not asked.is_good(status)
+
+
+def _once(asked: Asked) -> HttpAnswer:
+    with ServiceWire(asked) as wire:
+        wire.send(asked.encode())
+        return wire.answer(asked.method)
+
+
 def _settled(asked: Asked) -> tuple[_Sequence, tuple[Finding, ...]]:
     """The answers of a service that has started, and what it answered before. Trouble without any answer.
 
@@ -138,9 +185,7 @@ def _settled(asked: Asked) -> tuple[_Sequence, tuple[Finding, ...]]:
     while not asked.is_good(status) and time.monotonic() - began < SETTLE_S.get(status // 100, SETTLE_USUAL_S):
         time.sleep(SETTLE_PAUSE_S)
         try:
-            with ServiceWire(asked) as wire:
-                wire.send(asked.encode())
-                status = wire.answer(asked.method).status
+            status = _once(asked).status
         except Trouble:
             continue
     if not asked.is_good(status):
@@ -308,16 +353,20 @@ def _statuses(asked: Asked, seen: _Sequence, status: int, place: _Elsewhere | No
         return _finding("status", Severity.WARN, f"every answer is a redirect, {place.words}{ask}", location=place.shown)
     if status < 400:
         return _finding("status", Severity.WARN, f"every answer has status {status}, which has no content")
-    advice = ADVICE.get(status, "look into the service's log" if status >= 500 else "is this the request that you mean?")
-    return _finding("status", Severity.REJECT, f"every answer has status {status}: {advice}")
+    return _finding("status", Severity.REJECT, f"every answer has status {status}: {advice_of(status)}")
+
+
+def advice_of(status: int) -> str:
+    """The advice on answers that all have this status."""
+    return ADVICE.get(status, "look into the service's log" if status >= 500 else "is this the request that you mean?")
 
 
 ADVICE = {
     401: "it asks who you are (--header 'Authorization: …')",
     403: "it refuses you (--header 'Authorization: …')",
     404: "is this the path that you mean?",
-    405: "is this the method that you mean (--method)?",
-    LIMITED: "a rate limit refuses every request",
+    405: "is this the method that you mean?",
+    LIMITED: "a rate limit refuses every request: raise it",
 }
 """What to do about answers that all have this status."""
 

@@ -28,7 +28,7 @@ class _Limited(Exception):
 
     def __init__(self, answer: HttpAnswer) -> None:
         super().__init__()
-        self.wait_s = min(_retry_after_s(answer) or LIMITED_S, LIMITED_S)
+        self.wait_s = wait_of(answer)
 
 
 def checks(asked: Asked, status: int) -> Iterator[Finding]:
@@ -190,6 +190,11 @@ def _head(asked: Asked, status: int) -> str | None:
         wire.send(asked.encode())
         following = wire.answer(asked.method)
         return f"the GET after it got status {following.status}" if _other_status(following, status) else None
+
+
+def wait_of(limited: HttpAnswer) -> float:
+    """The seconds that a rate limit is waited for, by its answer."""
+    return min(_retry_after_s(limited) or LIMITED_S, LIMITED_S)
 
 
 def _retry_after_s(answer: HttpAnswer) -> float | None:

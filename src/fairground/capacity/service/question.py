@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from dataclasses import replace
 
 from fairground.capacity.service import behaviour
-from fairground.capacity.service.request import Asked, ServiceWire
+from fairground.capacity.service.request import Asked
 from fairground.capacity.service.values import Conduct
-from fairground.contract.wire import Trouble
+from fairground.generators.slots import escape_of, in_url
 from fairground.measure import supply
 from fairground.measure.supply import ServerAddress
 from fairground.model import Audit, Expectation, LabError, LoadRequest, Workload, foreign, secret
+from fairground.model.contract import DataTable
 from fairground.model.known import KNOWN
 from fairground.model.slot import find_slots, literal_of, slots_of
 
@@ -23,19 +25,28 @@ def ask_before(asked: Asked) -> Workload | None:
     """Make the workload of a file, with the rows that it draws from; None: nothing but the URL is asked.
 
     It logs in and settles what answers are good; what a login gave is a secret from then on. LabError where the service refuses
-    that.
+    that, and those of `behaviour.examine`.
     """
     mix = asked.mix
     if mix is None:
         return None
     settled = [_settled(asked, one) if one.name in mix.unsettled else one for one in mix.requests]
     requests = tuple(replace(one, headers=_joined(_headers(asked), one.headers)) for one in settled)
-    found = Workload("try", mix.title, "", requests, Audit(), None, data=mix.tables)
+    tables = {name: _as_others(asked, table) for name, table in mix.tables.items()}
+    found = Workload("try", mix.title, "", requests, Audit(), None, data=tables)
     filled, refused = supply.fill(found, None, ServerAddress(asked.host, asked.port, asked.tls))
     if refused is not None:
+        behaviour.require_connection(asked)  # who is not there, or not believed, is told as without a file
         raise LabError(refused, f"correct `{mix.file}`, or start the service so that it answers")
     KNOWN.remember(*mix.secrets_in(filled.rows))
     return filled
+
+
+def is_starting(asked: Asked) -> bool:
+    """True if the service answers as one that still starts. It is asked a file's first GET without slots, else its URL."""
+    several = () if asked.mix is None else asked.mix.requests
+    one = next((one for one in several if one.method == "GET" and not slots_of(one)), None)
+    return behaviour.is_starting(asked if one is None else replace(_sent(asked, one), expects=one.expect.status))
 
 
 def examine(asked: Asked, several: Workload | None) -> Conduct:
@@ -46,12 +57,13 @@ def examine(asked: Asked, several: Workload | None) -> Conduct:
     if several is None:
         return behaviour.examine(asked)
     one = next((one for one in several.requests if one.method == "GET" and _can_be_sent(one, several)), None)
-    if one is None:  # what the URL says is then no word on what is loaded
+    if one is None:  # the status at the URL is then no word on what is loaded
         seen = replace(behaviour.examine(asked), good=True)
     else:
         seen = behaviour.examine(replace(_sent(asked, _first_of(one, several)), expects=one.expect.status))
     # Under load the file says what is right, and no body is held against the first one.
-    findings = tuple(finding for finding in seen.findings if finding.id != "body")
+    unsaid = ("body", "status") if one is None else ("body",)
+    findings = tuple(finding for finding in seen.findings if finding.id not in unsaid)
     return replace(seen, body=None, findings=findings, statuses={one.name: one.expect.status for one in several.requests})
 
 
@@ -82,17 +94,18 @@ def _can_be_sent(one: LoadRequest, workload: Workload) -> bool:
 def _first_of(one: LoadRequest, workload: Workload) -> LoadRequest:
     """A request with the cells of the first row of each table, as a template without slots."""
 
-    def fill(text: str) -> str:
+    def fill(text: str, escape: Callable[[str], str] = str) -> str:
         done, end = "", 0
         for slot in find_slots(text):
             rows = workload.rows[slot.source or ""]
             column = slot.filling.removesuffix(":once").partition(".")[2]
-            done += text[end : slot.start] + literal_of(str(rows.rows[0][rows.columns.index(column)]))
+            done += text[end : slot.start] + literal_of(escape(str(rows.rows[0][rows.columns.index(column)])))
             end = slot.end
         return done + text[end:]
 
     headers = tuple((name, fill(value)) for name, value in one.headers)
-    return replace(one, path=fill(one.path), headers=headers, body=None if one.body is None else fill(one.body))
+    body = None if one.body is None else fill(one.body, escape_of(one.headers, one.body))
+    return replace(one, path=fill(one.path, in_url), headers=headers, body=body)
 
 
 def _sent(asked: Asked, one: LoadRequest) -> Asked:
@@ -113,19 +126,22 @@ def _joined(given: Headers, own: Headers) -> Headers:
     return (*((name, value) for name, value in given if name.lower() not in names), *own)
 
 
+def _as_others(asked: Asked, table: DataTable) -> DataTable:
+    """The table whose request, if it has one, is sent with the Host and the headers of all others."""
+    if table.request is None:
+        return table
+    headers = dict(_joined(_headers(asked), tuple(table.request.headers.items())))
+    return replace(table, request=replace(table.request, headers=headers))
+
+
 def _settled(asked: Asked, one: LoadRequest) -> LoadRequest:
     """The request with the status of its first answer, which is good from 200 to 299."""
     sent = _sent(asked, one)
     name = f"`{one.name}`, {one.method} {secret.redact(sent.target)},"
-    try:
-        with ServiceWire(sent) as wire:
-            wire.send(sent.encode())
-            answer = wire.answer(one.method)
-    except Trouble as trouble:
-        raise LabError(f"{name} got no answer: {foreign.line(str(trouble), foreign.SENTENCE_CHARACTERS)}") from None
+    answer = behaviour.ask_first(sent)
     if answer.status >= 300:
         place, right = answer.header("location"), f"if that is right, write TOML: expect = {{ status = {answer.status} }}"
-        said, ask = answer.body[:SHOWN_BYTES].decode("utf-8", "replace"), "give what it asks for, such as -H"
+        said, ask = answer.body[:SHOWN_BYTES].decode("utf-8", "replace"), behaviour.advice_of(answer.status)
         if answer.status < 400 and place is not None:
             said, ask = f"a redirect to {secret.redact(place)}", "ask there"
         raise LabError(
