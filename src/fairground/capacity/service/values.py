@@ -45,6 +45,8 @@ class Visit:
     """Whether a file says what it is asked, and what is right."""
     at_least_per_s: float | None = None
     """The rate that must keep the objective, where one was asked for."""
+    none_within_s: int | None = None
+    """The seconds of a window in which no answer ended, where loops got good ones all the same; None: one did, or none came."""
     asks: str = ""
     """What it is asked, as far as a record keeps it: two that were asked for the same have the same text."""
 
