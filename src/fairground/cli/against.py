@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from fairground.capacity.service import address
+from fairground.capacity.service.request import is_safe
 from fairground.cli import compared, say, typed
 from fairground.cli.follow import Voice, finish
 from fairground.inputs import numbers
@@ -17,6 +18,7 @@ from fairground.lab import against, pages
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.model import LabError, Load, secret
+from fairground.model.pair import Round
 from fairground.model.record import ComparisonAsked, TryAsked
 from fairground.model.request_mix import RequestMix
 from fairground.report import fail_on
@@ -76,12 +78,41 @@ def measure(
     """Carry a comparison of services out, or go on with one, under lines of progress."""
     assert asked.services is not None
     a, b = (address.request(one, inputs.places.environ, mix) for one in asked.services)
+    if (warning := describe_writes(asked)) is not None and not given["quiet"]:
+        say.note(warning)
     voice = Voice(given["quiet"], again="compare --resume RUN", tell=compared.tell)
     record = finish(lambda sink: against.compare_services(inputs, asked, (a, b), sink), voice)
     pages.write(record)
     found = comparison_of(record)
     compared.show(found, record.folder, given["markdown"], given["as_json"])
+    if (wrote := describe_written(asked, record.entries)) is not None and not given["as_json"]:
+        say.line(wrote)
     compared.leave(found, rule)
+
+
+def describe_writes(asked: ComparisonAsked) -> str | None:
+    """Say before a load that may write how much it sends; None where it writes nothing."""
+    method = _method(asked)
+    if is_safe(method):
+        return None
+    return (
+        f"{method} may write: to each service about 30 requests of the checks, and then as many as both answer in some"
+        f" {asked.budget_s:.0f} s or more"
+    )
+
+
+def describe_written(asked: ComparisonAsked, rounds: Sequence[Round]) -> str | None:
+    """Say after such a load how many requests were acknowledged; None where it writes nothing."""
+    method = _method(asked)
+    if is_safe(method) or not rounds:
+        return None
+    a, b = (sum(getattr(pair, side).ok for one in rounds for pair in one.pairs) for side in ("a", "b"))
+    return f"{method}: {a:,} requests to A and {b:,} to B were acknowledged in the windows, and those of the warm-ups beside them"
+
+
+def _method(asked: ComparisonAsked) -> str:
+    """The methods that both services are asked with."""
+    return "" if asked.services is None else asked.services[0].method.upper()
 
 
 def restore(asked: ComparisonAsked) -> ComparisonAsked:

@@ -16,6 +16,7 @@ from fairground.capacity.service import address
 from fairground.capacity.service.behaviour import Encrypted
 from fairground.capacity.service.drive import CONNECTIONS, SHARES, WARM_LOOKS, WARM_S
 from fairground.capacity.service.known import service_of
+from fairground.capacity.service.request import is_safe
 from fairground.capacity.service.values import Visit
 from fairground.cli import against, say, typed
 from fairground.cli.arguments import refuse_beside_resume, takes
@@ -36,7 +37,6 @@ from fairground.report.text.words import number, plural
 
 MAY_GO_ON = ("what", "url", "header", "body", "requests")
 """What may stand beside `--resume`: what a record does not keep."""
-SAFE = ("GET", "HEAD", "OPTIONS", "TRACE")
 OPTIONS = (
     Option("what", "The URL; or, after --, what starts the service.", list[str] | None, None, argument=True,
            metavar="[URL | -- COMMAND]..."),
@@ -105,7 +105,7 @@ def run(given: Given, confirmations: int = 0) -> None:
 
     def attempt(asked: TryAsked) -> Record[Any, Any]:
         request = address.request(asked, places.environ, mix)
-        if asked.load and not _is_safe(asked.method) and not given["quiet"]:
+        if asked.load and not is_safe(asked.method) and not given["quiet"]:
             say.note(_writes(asked))
         voice = Voice(given["quiet"], again="try --resume RUN", tell=_tell)
         return finish(lambda sink: service.attempt(inputs, asked, request, sink), voice)
@@ -150,14 +150,9 @@ def _writes(asked: TryAsked) -> str:
 
 def _written(found: Visit) -> str | None:
     """Say after such a load how many requests it had and how many were acknowledged; None where it writes nothing."""
-    if _is_safe(found.method) or not found.acknowledged:
+    if is_safe(found.method) or not found.acknowledged:
         return None
     return f"{found.method}: {found.acknowledged:,} requests under load were acknowledged, those of the warm-up among them"
-
-
-def _is_safe(methods: str) -> bool:
-    """True if no request of these methods writes."""
-    return all(method in SAFE for method in methods.upper().split(", "))
 
 
 def _with_requests(given: Given, asked: TryAsked) -> tuple[TryAsked, RequestMix | None]:
