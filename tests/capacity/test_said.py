@@ -77,6 +77,16 @@ def test_a_status_that_is_expected_is_good() -> None:
 
 
 @pytest.mark.live
+def test_a_stream_without_an_end_is_told_as_one() -> None:
+    """More time never helps, so that is not what the hint says."""
+    with odd(lambda *_: answer(200, b"data: 1\n\n", "content-type: text/event-stream", length=1 << 20)) as port:
+        asked = Asked("127.0.0.1", port, f"localhost:{port}", "GET", "/", patience_s=0.3)
+        with pytest.raises(behaviour.NoAnswer, match="its body had not ended") as refused:
+            behaviour.examine(asked)
+    assert refused.value.hint == behaviour.UNENDED
+
+
+@pytest.mark.live
 @pytest.mark.parametrize("first", [503, 502, 404])
 def test_what_comes_after_the_start_is_good(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A service that answers badly while it starts is held to what it answers then."""

@@ -40,6 +40,8 @@ HINTS = {
     "malformed": "does this port speak HTTP/1.1? Its log may say why it closed the connection",
 }
 """What to do about each kind of trouble; what is not named here is taken for another protocol."""
+UNENDED = "a stream without an end, such as one of events, cannot be loaded: try another path; a long answer needs --timeout-ms"
+"""What to do about an answer whose body had begun."""
 ANOTHER_PROTOCOL = ("handshake", "malformed", "closed", "reset", "endless")
 """Kinds of trouble that a service without HTTP/1.1 may cause."""
 HTTP_2_ALONE = "by ALPN the service chooses HTTP/2, and `try` asks in HTTP/1.1: let it speak that, too"
@@ -216,7 +218,8 @@ def _no_answer(asked: Asked, trouble: Trouble) -> LabError:
         return Encrypted(f"{began}: {ENCRYPTED}", f"ask it by TLS: https://{asked.authority}")
     if asked.tls is not None and kind in ANOTHER_PROTOCOL and chosen_protocol(asked.host, asked.port, asked.tls) == HTTP_2:
         return NoAnswer(f"{began}: {trouble.sentence}", HTTP_2_ALONE, exit_code=3)
-    return NoAnswer(f"{began}: {trouble.sentence}", HINTS.get(kind, HINTS["malformed"]), exit_code=3)
+    hint = UNENDED if trouble.has_begun else HINTS.get(kind, HINTS["malformed"])
+    return NoAnswer(f"{began}: {trouble.sentence}", hint, exit_code=3)
 
 
 def _repeated(asked: Asked) -> _Sequence:
