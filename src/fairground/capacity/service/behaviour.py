@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from statistics import mode
 from urllib.parse import urljoin, urlsplit
 
-from fairground.capacity.service import coding, protocol, timers
+from fairground.capacity.service import coding, graphql, protocol, timers
 from fairground.capacity.service.request import LIMITED, LONG_S, Asked, ServiceWire
 from fairground.capacity.service.values import Conduct
 from fairground.contract.encryption import HTTP_1, HTTP_2, chosen_protocol, speaks_http, speaks_tls
@@ -112,6 +112,7 @@ def examine(asked: Asked) -> Conduct:
         told,
         *_missed(seen),
         _bodies(good),
+        *_refused(good[0]),
         *_answered(asked, seen),
         *protocol.checks(asked, status),
     ]
@@ -347,6 +348,15 @@ def _bodies(answers: Sequence[HttpAnswer]) -> Finding:
         return _finding("body", Severity.REJECT, f"bodies come as {named}, and cannot be decompressed", **evidence)
     packed = "" if named is None else f" (as {named}: what they hold)"
     return _finding("body", Severity.NOTE, f"all bodies are the same, and are compared under load{packed}", **evidence)
+
+
+def _refused(answer: HttpAnswer) -> Iterator[Finding]:
+    """Tell that an answer with a good status holds errors alone."""
+    message = graphql.refusal_of(coding.content_of(answer) or b"") if answer.status < 300 else None
+    if message is not None:
+        said = foreign.line(secret.redact(message), foreign.SENTENCE_CHARACTERS)
+        sentence = f"status {answer.status}, with errors and no data in it, as GraphQL refuses a query" + (said and f": {said}")
+        yield _finding("errors", Severity.WARN, f"{sentence}; is this the request that you mean?")
 
 
 def _answered(asked: Asked, seen: _Sequence) -> Iterator[Finding]:
