@@ -26,6 +26,7 @@ from fairground.report.compared import comparison_of
 
 BUDGET, CONNECTIONS = "1m", 100
 ANEW = "begin anew: ./fairground try URL --against URL_B"
+HOLD_TIME = "hold time against one: --fail-on slower:5%"
 OPTIONS = (
     Option("against", "Take turns with the same request to this URL: whether it differs, and by how much.", str | None, None,
            metavar="URL"),
@@ -55,7 +56,7 @@ def require_together(given: Given, curve: Sequence[Option]) -> None:
 
 def compare(given: Given, places: Places, a: TryAsked, mix: RequestMix | None) -> None:
     """Hold the service B against A, show what that found, and exit as `compare` does. `mix`: what both are asked, if several."""
-    rule = None if given["fail_on"] is None else fail_on.parse(given["fail_on"])
+    rule = None if given["fail_on"] is None else fail_on.parse(given["fail_on"], HOLD_TIME)
     command = None if given["against_command"] is None else tuple(shlex.split(given["against_command"]))
     b = replace(a, url=_url_of(given["against"], a), command=command)
     connections = CONNECTIONS if given["connections"] is None else numbers.positive("--connections", given["connections"])
