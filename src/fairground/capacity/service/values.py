@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -76,6 +77,11 @@ class Visit:
     def kept_times(self) -> int:
         """The number of times that this rate was measured."""
         return sum(point.step.rate_per_s == self.kept_per_s for point in self.curve)
+
+    @property
+    def most_times(self) -> int:
+        """The number of times that the rate with the most measurements was measured; 0 without a load curve."""
+        return max(Counter(point.step.rate_per_s for point in self.curve).values(), default=0)
 
     @property
     def keeps_all(self) -> bool:
