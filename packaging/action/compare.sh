@@ -30,6 +30,8 @@ if [ -n "${URL_A:-}${URL_B:-}" ]; then
     done
     words=(try "--url=$URL_A" "--against=$URL_B" "--budget=$BUDGET" "--results=$kept/results" "--markdown=$summary" --json)
     [ -z "${FAIL_ON:-}" ] || words+=("--fail-on=$FAIL_ON")
+    [ -z "${HEADER:-}" ] || words+=("--header=$HEADER")
+    [ -z "${REQUESTS:-}" ] || words+=("--requests=$REQUESTS")
     # A shell of its own for each command; `exec` would be the person's to write. The lab takes the word apart by `shlex`,
     # which does not know the forms in which bash quotes a line's end.
     [ -z "${COMMAND_B:-}" ] ||
@@ -37,6 +39,7 @@ if [ -n "${URL_A:-}${URL_B:-}" ]; then
     [ -z "${COMMAND_A:-}" ] || words+=(-- sh -c "$COMMAND_A")
     called="services"
 else
+    [ -z "${HEADER:-}${REQUESTS:-}" ] || fail 'the inputs header and requests go with url-a and url-b; leave them out'
     for name in STACK WORKLOAD BASE HEAD BUDGET; do
         [ -n "${!name:-}" ] || fail "the input ${name,,} is empty"
     done

@@ -167,6 +167,16 @@ def test_services_are_compared(runner: Runner, command: str) -> None:
     assert runner.summary == "## B is slower\n" and runner.outputs["artifact"] == "fairground-services"
 
 
+def test_services_are_asked_what_the_inputs_say(runner: Runner) -> None:
+    """A header, and a file of requests, are one word each; a stack has neither."""
+    evil, urls = "X: $(touch pwned)", {"URL_A": "http://127.0.0.1:1/", "URL_B": "http://127.0.0.1:2/"}
+    done = runner.compare(STACK="", HEADER=evil, REQUESTS="shop.toml", **urls)
+    assert done.returncode == 0, done.stderr
+    assert runner.words is not None and {f"--header={evil}", "--requests=shop.toml"} <= set(runner.words)
+    assert not list(runner.workspace.glob("pwned"))
+    assert "go with url-a" in runner.compare(REQUESTS="shop.toml").stderr
+
+
 def test_revisions_become_commits(runner: Runner) -> None:
     """A branch's name is looked up, so that a comma in it does not end it; the working tree stays what it is."""
     git(runner.workspace, "branch", "a,b")
