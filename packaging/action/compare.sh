@@ -37,7 +37,9 @@ if [ -n "${URL_A:-}${URL_B:-}" ]; then
     [ -z "${COMMAND_B:-}" ] ||
         words+=("--against-command=$(python3 -c 'import shlex, sys; print(shlex.join(["sh", "-c", sys.argv[1]]))' "$COMMAND_B")")
     [ -z "${COMMAND_A:-}" ] || words+=(-- sh -c "$COMMAND_A")
-    called="services"
+    # A workflow may compare several pairs, and an artifact's name is taken once.
+    what=$(printf '%s\0' "$URL_A" "$URL_B" "${COMMAND_A:-}" "${COMMAND_B:-}" "${REQUESTS:-}" | sha256sum)
+    called=services-${what:0:8}
 else
     [ -z "${HEADER:-}${REQUESTS:-}" ] || fail 'the inputs header and requests go with url-a and url-b; leave them out'
     for name in STACK WORKLOAD BASE HEAD BUDGET; do
