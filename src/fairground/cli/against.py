@@ -10,6 +10,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from fairground.capacity.service import address
 from fairground.capacity.service.request import is_safe
+from fairground.capacity.service.values import OPEN_CONNECTIONS
 from fairground.cli import compared, say, typed
 from fairground.cli.follow import Voice, finish
 from fairground.inputs import numbers
@@ -31,7 +32,8 @@ OPTIONS = (
     Option("against", "Take turns with the same request to this URL: whether it differs, and by how much.", str | None, None,
            metavar="URL"),
     Option("against_command", "What starts the service at that URL, as one word.", str | None, None, metavar="COMMAND"),
-    Option("connections", f"With --against: connections at once (default: {CONNECTIONS}).", int | None, None),
+    Option("connections", f"Most connections of a load; with --against those at once (default: {OPEN_CONNECTIONS:,} and"
+           f" {CONNECTIONS}).", int | None, None),
     Option("budget", f"With --against: most time to spend (default: {BUDGET}).", str | None, None),
     Option("fail_on", "With --against: exit with 1 when B's whole interval is worse by more, as slower:5%.", str | None, None,
            metavar="RULE"),
@@ -43,7 +45,7 @@ def require_together(given: Given, curve: Sequence[Option]) -> None:
     """LabError for an option that needs `--against`, or says nothing beside it, as those of a load `curve`."""
     if given["against"] is None:
         for option in OPTIONS[1:]:
-            if given[option.name] is not None:
+            if option.name != "connections" and given[option.name] is not None:
                 raise LabError(f"`{option.spelling}` goes with `--against`", "./fairground try URL --against URL_B")
         return
     for name in ("resume", "no_load", "database"):
