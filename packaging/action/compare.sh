@@ -30,13 +30,18 @@ if [ -n "${URL_A:-}${URL_B:-}" ]; then
     done
     words=(try "--url=$URL_A" "--against=$URL_B" "--budget=$BUDGET" "--results=$kept/results" "--markdown=$summary" --json)
     [ -z "${FAIL_ON:-}" ] || words+=("--fail-on=$FAIL_ON")
+    [ -z "${HEADER:-}" ] || words+=("--header=$HEADER")
+    [ -z "${REQUESTS:-}" ] || words+=("--requests=$REQUESTS")
     # A shell of its own for each command; `exec` would be the person's to write. The lab takes the word apart by `shlex`,
     # which does not know the forms in which bash quotes a line's end.
     [ -z "${COMMAND_B:-}" ] ||
         words+=("--against-command=$(python3 -c 'import shlex, sys; print(shlex.join(["sh", "-c", sys.argv[1]]))' "$COMMAND_B")")
     [ -z "${COMMAND_A:-}" ] || words+=(-- sh -c "$COMMAND_A")
-    called="services"
+    # A workflow may compare several pairs, and an artifact's name is taken once.
+    what=$(printf '%s\0' "$URL_A" "$URL_B" "${COMMAND_A:-}" "${COMMAND_B:-}" "${REQUESTS:-}" | sha256sum)
+    called=services-${what:0:8}
 else
+    [ -z "${HEADER:-}${REQUESTS:-}" ] || fail 'the inputs header and requests go with url-a and url-b; leave them out'
     for name in STACK WORKLOAD BASE HEAD BUDGET; do
         [ -n "${!name:-}" ] || fail "the input ${name,,} is empty"
     done

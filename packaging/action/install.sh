@@ -7,8 +7,8 @@ engine=$lab/engine/target/release/fairload
 # A checkout's files are newer than any cached engine. The cache's key holds their content, so the engine is of them.
 [ "${CACHE_HIT:-}" != true ] || [ ! -x "$engine" ] || touch "$engine"
 
-# Counting runs the server under QEMU's user mode.
-if [ "${COUNT:-false}" = true ] && ! command -v "qemu-$(uname -m)" >/dev/null; then
+# Counting runs the server under QEMU's user mode. Of services time alone is measured.
+if [ "${COUNT:-false}" = true ] && [ -z "${URL_A:-}${URL_B:-}" ] && ! command -v "qemu-$(uname -m)" >/dev/null; then
     sudo apt-get update -q
     sudo apt-get install -y -q --no-install-recommends qemu-user
 fi

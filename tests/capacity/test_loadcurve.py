@@ -175,3 +175,20 @@ def test_a_server_that_stops_is_told_from_a_generator_that_is_late(gap: Gap, sai
     found = loadcurve.judge(late, KEPT)
     assert found.word is said
     assert ("the server stalls" in found.why) is (said is StepWord.MISSED)
+
+
+@pytest.mark.parametrize(
+    ("gap_ms", "stalls"), [(100, False), (150, False), (1_500, True)], ids=["an answer", "a slow answer", "a stall"]
+)
+def test_a_slow_answer_is_no_stall(gap_ms: int, stalls: bool) -> None:
+    """A request that is alone has no answer beside it: a stall is longer than the answers of that rate leave."""
+    slow, gap = of_counts({100_000: 300}), Gap(400_000, 1000 * gap_ms, 0)
+    one = replace(step(0, 300, rate=20.0), latency_ok=slow, latency_all=slow, service=slow, gaps=(gap,))
+    found = loadcurve.judge(one, KEPT)
+    assert found.word is StepWord.MISSED and ("the server stalls" in found.why) is stalls
+
+
+def test_a_server_that_answers_nothing_stalls() -> None:
+    """Without any answer there is no usual gap: each of them is a stall."""
+    one = replace(step(0, timeout=300), latency_ok=None, service=None, gaps=(Gap(0, 300_000, 0),))
+    assert "the server stalls: once" in loadcurve.judge(one, KEPT).why

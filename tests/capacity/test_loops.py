@@ -8,6 +8,7 @@ from builders import facts
 from fairground.capacity.service import drive
 from fairground.measure.arm import ArmWindow
 from fairground.model import Finding, Gap, Load, Severity
+from fairground.model.record import TryAsked
 
 
 def said(connections: int, *gaps: Gap, machine: tuple[Finding, ...] = ()) -> list[Finding]:
@@ -36,3 +37,13 @@ def test_a_machine_that_others_keep_busy_says_nothing_of_the_service() -> None:
     """The load is void then: a service without a processor stands still, too."""
     busy = Finding("foreign-cpu", Severity.VOID, "other processes used the machine")
     assert said(10, Gap(2_000_000, 400_000, 0), Gap(7_000_000, 300_000, 0), machine=(busy,)) == []
+
+
+@pytest.mark.parametrize(
+    ("most", "loops"), [(None, [1, 10, 100]), (2, [1, 2]), (1, [1]), (50, [1, 10, 50]), (5_000, [1, 10, 100])]
+)
+def test_no_load_opens_more_connections_than_may_be(most: int | None, loops: list[int]) -> None:
+    """A service with room for two is loaded with two, in the closed loops and in the curve."""
+    asked = TryAsked("http://127.0.0.1/", "GET", (), None, "p99<50ms", 2, 5000, True, False, None, connections=most)
+    effort = drive.ServiceEffort.of(asked, 100, 1_000)
+    assert drive.loops_within(effort.connections) == loops and effort.connections == min(1_000, most or 1_000)

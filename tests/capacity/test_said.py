@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from builders.odd import Answers, answer, odd
-from fairground.capacity.service import behaviour, coding, protocol
+from fairground.capacity.service import behaviour, coding, graphql, protocol
 from fairground.capacity.service.request import Asked
 from fairground.capacity.service.values import Conduct
 from fairground.contract.wire import HttpAnswer
@@ -74,6 +74,47 @@ def test_a_status_that_is_expected_is_good() -> None:
         "every answer has status 200, and 401 was expected" in of(other := seen(lambda *_: answer(200), 401), "status").sentence
     )
     assert not other.good and other.broken
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"errors": [{"message": "no field `x`"}]}', "no field `x`"),
+        (b'{"errors": ["wrong"], "data": null}', "wrong"),
+        (b'{"errors": [{"code": 7}]}', ""),
+        (b'{"errors": [{"message": "one field"}], "data": {"a": null}}', None),
+        (b'{"errors": [], "data": {"a": 1}}', None),
+        (b'{"errors": 3}', None),
+        (b'["errors"]', None),
+        (b"[" * 100_000, None),
+        (b"errors", None),
+        (b"\xff", None),
+    ],
+)
+def test_errors_without_data_are_a_refusal(content: bytes, message: str | None) -> None:
+    """A part of an answer may fail; what has errors alone is none."""
+    assert graphql.refusal_of(content) == message
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_refusal_with_a_good_status_is_told(packed: bool) -> None:
+    """Under load a refused query would be taken for a good answer: the checks warn of it, and it stays loadable."""
+    body = b'{"errors": [{"message": "Syntax Error"}]}'
+    with_coding = answer(200, gzip.compress(body), "content-encoding: gzip") if packed else answer(200, body)
+    found = seen(lambda *_: with_coding)
+    assert of(found, "errors").severity is Severity.WARN and "refuses a query: Syntax Error" in of(found, "errors").sentence
+    assert found.good and not found.broken
+
+
+@pytest.mark.live
+def test_a_stream_without_an_end_is_told_as_one() -> None:
+    """More time never helps, so that is not what the hint says."""
+    with odd(lambda *_: answer(200, b"data: 1\n\n", "content-type: text/event-stream", length=1 << 20)) as port:
+        asked = Asked("127.0.0.1", port, f"localhost:{port}", "GET", "/", patience_s=0.3)
+        with pytest.raises(behaviour.NoAnswer, match="its body had not ended") as refused:
+            behaviour.examine(asked)
+    assert refused.value.hint == behaviour.UNENDED
 
 
 @pytest.mark.live

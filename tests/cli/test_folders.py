@@ -27,9 +27,9 @@ def test_new_copies_sources_only(lab: Run, tmp_path: Path) -> None:
 
 def test_clean_shows_first(lab: Run, tmp_path: Path) -> None:
     """Without `--yes` nothing is removed and the command that would is shown; with it only what was named goes."""
-    for name in ("cache/builds", "cache/postgres", "runs"):
+    for name in ("cache/builds", "cache/postgres", "runs/one"):
         (tmp_path / name).mkdir(parents=True)
-        (tmp_path / name / "file").write_bytes(bytes(1_500_000))
+        (tmp_path / name / "entries.jsonl").write_bytes(bytes(1_500_000))
     shown = lab("clean", "--builds", "--results", "runs")
     assert shown.returncode == 0
     assert [line.split()[:3] for line in shown.stdout.splitlines()] == [
@@ -38,11 +38,21 @@ def test_clean_shows_first(lab: Run, tmp_path: Path) -> None:
         ["runs", "1.5", "MB"],
     ]
     assert shown.stdout.splitlines()[0].endswith(f"{tmp_path}/cache/builds  ./fairground clean --builds --yes")
-    assert (tmp_path / "cache" / "builds" / "file").exists()
+    assert (tmp_path / "cache" / "builds" / "entries.jsonl").exists()
     rows = document(lab("clean", "--builds", "--yes", "--results", "runs", "--json"))["folders"]
     assert [(row["what"], row["removed"]) for row in rows] == [("builds", True), ("databases", False), ("runs", False)]
     left = [name for name in ("cache/builds", "cache/postgres", "runs") if (tmp_path / name).exists()]
     assert left == ["cache/postgres", "runs"]
+
+
+def test_clean_removes_records_alone(lab: Run, tmp_path: Path) -> None:
+    """Results may be kept in any folder: what is no record stays there, and is named."""
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "entries.jsonl").write_text("")
+    (tmp_path / "thesis.txt").write_text("mine")
+    done = lab("clean", "--runs", "--yes", "--results", ".")
+    assert (done.returncode, done.stderr) == (0, "") and (tmp_path / "thesis.txt").read_text() == "mine"
+    assert not (tmp_path / "one").exists() and "none of the lab's:" in done.stdout and "thesis.txt" in done.stdout
 
 
 @pytest.mark.live

@@ -215,6 +215,11 @@ HERE, HTTPS = "http://127.0.0.1:9/", "https://127.0.0.1:9/"
             "`--slo` is of the load curve, which `--against` does not make",
             "leave it out",
         ),
+        (
+            ("try", HERE, "--against", "http://127.0.0.1:8/", "--fail-on", "more:1%"),
+            "`--fail-on more:1%` is a rule on what is counted, and time is measured",
+            "hold time against one: --fail-on slower:5%",
+        ),
     ],
 )
 def test_wrong_input_of_load(lab: Run, words: tuple[str, ...], message: str | None, hint: str | None) -> None:

@@ -74,6 +74,17 @@ def test_secrets_are_not_kept() -> None:
     assert kept.command == ("env", "PGPASSWORD=(hidden)", "./server")
 
 
+@pytest.mark.parametrize(("host", "here"), [("0.0.0.0", True), ("[::]", True), ("127.0.0.2", True), ("192.0.2.1", False)])
+def test_the_address_of_all_interfaces_is_this_machine(host: str, here: bool) -> None:
+    """A server says that it listens on 0.0.0.0: who asks there means this machine."""
+    asked = replace(NOTHING, url=f"http://{host}:3000/x")
+    if here:
+        assert address.request(asked).host == host.strip("[]")
+        return
+    with pytest.raises(LabError, match="not this machine"):
+        address.request(asked)
+
+
 def test_a_request_is_whole_again_with_its_secrets() -> None:
     """What goes on with a record gives the secrets again; the rest is in it."""
     kept = PLAIN.without_secrets()

@@ -164,7 +164,40 @@ def test_services_are_compared(runner: Runner, command: str) -> None:
     assert "--fail-on=slower:5%" in runner.words and runner.words[-4:] == ["--", "sh", "-c", "./old --port 1"]
     (other,) = (word for word in runner.words if word.startswith("--against-command="))
     assert shlex.split(other.partition("=")[2]) == ["sh", "-c", command]
-    assert runner.summary == "## B is slower\n" and runner.outputs["artifact"] == "fairground-services"
+    assert runner.summary == "## B is slower\n"
+    assert re.fullmatch(r"fairground-services-[0-9a-f]{8}", runner.outputs["artifact"])
+
+
+def test_artifacts_of_two_comparisons_have_two_names(runner: Runner) -> None:
+    """A matrix compares several services in one workflow, whose artifacts share their names' room."""
+    names = set()
+    for path in ("/x", "/y", "/x"):
+        runner.compare(STACK="", URL_A=f"http://127.0.0.1:1{path}", URL_B=f"http://127.0.0.1:2{path}")
+        names.add(runner.outputs["artifact"])
+    assert len(names) == 2
+
+
+@pytest.mark.parametrize(("url", "installs"), [("", True), ("http://127.0.0.1:1/x", False)])
+def test_services_need_no_emulator(runner: Runner, tmp_path: Path, url: str, installs: bool) -> None:
+    """Counting is of stacks: where URLs are given nothing is installed for it, though `count` is true."""
+    lab, programs = copied(tmp_path), tmp_path / "bin"
+    for name, text in {"sudo": '#!/bin/sh\necho "sudo $*"\n', "uname": "#!/bin/sh\necho none-such\n"}.items():
+        (programs / name).write_text(text)
+        (programs / name).chmod(0o755)
+    variables = {**runner.environment, "COUNT": "true", "URL_A": url}
+    done = subprocess.run([str(lab / "packaging/action/install.sh")], env=variables, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert ("qemu-user" in done.stdout) is installs
+
+
+def test_services_are_asked_what_the_inputs_say(runner: Runner) -> None:
+    """A header, and a file of requests, are one word each; a stack has neither."""
+    evil, urls = "X: $(touch pwned)", {"URL_A": "http://127.0.0.1:1/", "URL_B": "http://127.0.0.1:2/"}
+    done = runner.compare(STACK="", HEADER=evil, REQUESTS="shop.toml", **urls)
+    assert done.returncode == 0, done.stderr
+    assert runner.words is not None and {f"--header={evil}", "--requests=shop.toml"} <= set(runner.words)
+    assert not list(runner.workspace.glob("pwned"))
+    assert "go with url-a" in runner.compare(REQUESTS="shop.toml").stderr
 
 
 def test_revisions_become_commits(runner: Runner) -> None:

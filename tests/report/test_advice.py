@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+
+import pytest
 
 from fairground.capacity.service.values import Closed, Visit
 from fairground.model import Finding, Severity
-from fairground.model.reason import APP_SERIAL
+from fairground.model.reason import APP_SERIAL, TOO_FEW_CONNECTIONS, Reason
 from fairground.model.record import TryAsked
 from fairground.report import advice
 
@@ -20,7 +23,19 @@ def test_a_suspicion_is_said_and_what_would_tell_more() -> None:
     said = advice.sentences(replace(VISIT, limited_by=(APP_SERIAL.finding("one thread was full"),)), ASKED)
     assert said[0].startswith("Suspected is app-serial (") and said[0].endswith("one thread was full")
     assert any("--database postgresql://" in one for one in said) and "init my-app" in said[-1]
-    assert any("100 connections give no more than 1" in one for one in said)
+
+
+@pytest.mark.parametrize(
+    ("limits", "not_ok", "behind"),
+    [((), 0, True), ((TOO_FEW_CONNECTIONS,), 0, True), ((APP_SERIAL,), 0, False), ((), 150, False)],
+    ids=["nothing is named", "only too few connections", "one thread was full", "a rate limit refuses most"],
+)
+def test_something_behind_is_blamed_where_nothing_else_is(limits: Sequence[Reason], not_ok: int, behind: bool) -> None:
+    """That more connections give no more has a cause already where a limit is named, or where answers are refused."""
+    many = replace(VISIT.closed[1], not_ok=not_ok)
+    named = tuple(one.finding("as it was seen") for one in limits)
+    said = advice.sentences(replace(VISIT, closed=(VISIT.closed[0], many), limited_by=named), ASKED)
+    assert any("100 connections give no more than 1" in one for one in said) is behind
 
 
 def test_what_was_done_is_not_advised() -> None:

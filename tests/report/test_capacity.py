@@ -133,3 +133,12 @@ def test_the_page_of_a_visit_is_escaped_and_fetches_nothing() -> None:
     assert "/<x>" not in html and "<no>" not in html and "\x1b" not in html and runs_only_its_own_script(html)
     assert "2,100" in html and "<svg" in html
     assert json.loads(json.dumps(visit.rows(VISIT)))["closed"][1]["p99_us"] is None
+
+
+def test_the_page_says_how_often_rates_were_measured() -> None:
+    """What was confirmed was measured more than once, and no page says otherwise; without a curve no rate is spoken of."""
+    once = tuple(one for one in CURVE if one.trial == 1)
+    pages = [visit.html(replace(VISIT, curve=curve), [], "") for curve in (once, CURVE, ())]
+    assert ["Each rate was measured once" in one for one in pages] == [True, False, False]
+    assert ["Some rates were measured more than once" in one for one in pages] == [False, True, False]
+    assert all("offered once" not in one and "no interval, and no claim of a difference" in one for one in pages)

@@ -20,7 +20,7 @@ from fairground import records
 from fairground.lab.places import Places
 from fairground.model import LabError
 from fairground.serve import app, job
-from fairground.serve.app import WORD, Lab
+from fairground.serve.app import Lab
 from fairground.serve.job import CHILD, JobProcess
 
 WAITS = "import time, sys; print('begun', file=sys.stderr, flush=True); time.sleep(60)"
@@ -80,7 +80,7 @@ def test_a_job_that_was_killed_keeps_nobody_from_measuring(number: int, tmp_path
 def test_a_lab_that_comes_later_knows_what_was_begun(tmp_path: Path, labs: Any) -> None:
     """Of one that was killed: it is shown, nothing is begun beside it, and it can be stopped from there."""
     orphan = subprocess.Popen((sys.executable, "-c", "import time; time.sleep(60)", CHILD))
-    JobProcess(orphan.pid, job.process.look(orphan.pid).began_ticks).write(tmp_path / WORD)  # type: ignore[union-attr]
+    JobProcess(orphan.pid, job.process.look(orphan.pid).began_ticks).write(tmp_path / records.SERVE_WORD)  # type: ignore[union-attr]
     lab = labs()
     assert lab.state()["here"] and lab.state()["goes_on"]
     with pytest.raises(LabError, match="goes on"):
@@ -98,7 +98,7 @@ def test_word_of_no_job_is_nothing(text: str, tmp_path: Path, labs: Any) -> None
     mine = job.process.look(os.getpid())
     assert mine is not None
     own = json.dumps({"pid": os.getpid(), "began_ticks": mine.began_ticks})
-    (tmp_path / WORD).write_text(own if text == "own" else text)
+    (tmp_path / records.SERVE_WORD).write_text(own if text == "own" else text)
     lab = labs()
     assert not lab.state()["here"]
     lab.stop()

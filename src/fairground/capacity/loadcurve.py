@@ -258,7 +258,7 @@ def _generators_fault(step: RateStep, objective: Objective) -> str | None:
 
 def _stalled(step: RateStep) -> str:
     """Say that the server stalled, as the end of a sentence; nothing where it did not."""
-    found = stalls.of_server(step.gaps, thresholds.standard().rules)
+    found = stalls.of_step(step, thresholds.standard().rules)
     return f"; {stalls.stall_words(found)}" if found else ""
 
 

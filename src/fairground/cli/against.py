@@ -9,6 +9,8 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from fairground.capacity.service import address
+from fairground.capacity.service.request import is_safe
+from fairground.capacity.service.values import OPEN_CONNECTIONS
 from fairground.cli import compared, say, typed
 from fairground.cli.follow import Voice, finish
 from fairground.inputs import numbers
@@ -17,6 +19,7 @@ from fairground.lab import against, pages
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.model import LabError, Load, secret
+from fairground.model.pair import Round
 from fairground.model.record import ComparisonAsked, TryAsked
 from fairground.model.request_mix import RequestMix
 from fairground.report import fail_on
@@ -24,11 +27,13 @@ from fairground.report.compared import comparison_of
 
 BUDGET, CONNECTIONS = "1m", 100
 ANEW = "begin anew: ./fairground try URL --against URL_B"
+HOLD_TIME = "hold time against one: --fail-on slower:5%"
 OPTIONS = (
     Option("against", "Take turns with the same request to this URL: whether it differs, and by how much.", str | None, None,
            metavar="URL"),
     Option("against_command", "What starts the service at that URL, as one word.", str | None, None, metavar="COMMAND"),
-    Option("connections", f"With --against: connections at once (default: {CONNECTIONS}).", int | None, None),
+    Option("connections", f"Most connections of a load; with --against those at once (default: {OPEN_CONNECTIONS:,} and"
+           f" {CONNECTIONS}).", int | None, None),
     Option("budget", f"With --against: most time to spend (default: {BUDGET}).", str | None, None),
     Option("fail_on", "With --against: exit with 1 when B's whole interval is worse by more, as slower:5%.", str | None, None,
            metavar="RULE"),
@@ -40,7 +45,7 @@ def require_together(given: Given, curve: Sequence[Option]) -> None:
     """LabError for an option that needs `--against`, or says nothing beside it, as those of a load `curve`."""
     if given["against"] is None:
         for option in OPTIONS[1:]:
-            if given[option.name] is not None:
+            if option.name != "connections" and given[option.name] is not None:
                 raise LabError(f"`{option.spelling}` goes with `--against`", "./fairground try URL --against URL_B")
         return
     for name in ("resume", "no_load", "database"):
@@ -53,7 +58,7 @@ def require_together(given: Given, curve: Sequence[Option]) -> None:
 
 def compare(given: Given, places: Places, a: TryAsked, mix: RequestMix | None) -> None:
     """Hold the service B against A, show what that found, and exit as `compare` does. `mix`: what both are asked, if several."""
-    rule = None if given["fail_on"] is None else fail_on.parse(given["fail_on"])
+    rule = None if given["fail_on"] is None else fail_on.parse(given["fail_on"], HOLD_TIME)
     b = replace(a, url=_url_of(given["against"], a), command=_command(given["against_command"]))
     connections = CONNECTIONS if given["connections"] is None else numbers.positive("--connections", given["connections"])
     budget_s = numbers.seconds("--budget", given["budget"] or BUDGET)
@@ -75,12 +80,41 @@ def measure(
     """Carry a comparison of services out, or go on with one, under lines of progress."""
     assert asked.services is not None
     a, b = (address.request(one, inputs.places.environ, mix) for one in asked.services)
+    if (warning := describe_writes(asked)) is not None and not given["quiet"]:
+        say.note(warning)
     voice = Voice(given["quiet"], again="compare --resume RUN", tell=compared.tell)
     record = finish(lambda sink: against.compare_services(inputs, asked, (a, b), sink), voice)
     pages.write(record)
     found = comparison_of(record)
     compared.show(found, record.folder, given["markdown"], given["as_json"])
+    if (wrote := describe_written(asked, record.entries)) is not None and not given["as_json"]:
+        say.line(wrote)
     compared.leave(found, rule)
+
+
+def describe_writes(asked: ComparisonAsked) -> str | None:
+    """Say before a load that may write how much it sends; None where it writes nothing."""
+    method = _method(asked)
+    if is_safe(method):
+        return None
+    return (
+        f"{method} may write: to each service about 30 requests of the checks, and then as many as both answer in some"
+        f" {asked.budget_s:.0f} s or more"
+    )
+
+
+def describe_written(asked: ComparisonAsked, rounds: Sequence[Round]) -> str | None:
+    """Say after such a load how many requests were acknowledged; None where it writes nothing."""
+    method = _method(asked)
+    if is_safe(method) or not rounds:
+        return None
+    a, b = (sum(getattr(pair, side).ok for one in rounds for pair in one.pairs) for side in ("a", "b"))
+    return f"{method}: {a:,} requests to A and {b:,} to B were acknowledged in the windows, and those of the warm-ups beside them"
+
+
+def _method(asked: ComparisonAsked) -> str:
+    """The methods that both services are asked with."""
+    return "" if asked.services is None else asked.services[0].method.upper()
 
 
 def restore(asked: ComparisonAsked) -> ComparisonAsked:

@@ -14,9 +14,10 @@ import typer
 from fairground.capacity import objective
 from fairground.capacity.service import address
 from fairground.capacity.service.behaviour import Encrypted
-from fairground.capacity.service.drive import CONNECTIONS, SHARES, WARM_LOOKS, WARM_S
+from fairground.capacity.service.drive import CONNECTIONS, SHARES, WARM_LOOKS, WARM_S, loops_within
 from fairground.capacity.service.known import service_of
-from fairground.capacity.service.values import Visit
+from fairground.capacity.service.request import is_safe
+from fairground.capacity.service.values import OPEN_CONNECTIONS, Visit
 from fairground.cli import against, say, typed
 from fairground.cli.arguments import refuse_beside_resume, takes
 from fairground.cli.follow import Voice, finish, record_to_resume
@@ -36,7 +37,6 @@ from fairground.report.text.words import number, plural
 
 MAY_GO_ON = ("what", "url", "header", "body", "requests")
 """What may stand beside `--resume`: what a record does not keep."""
-SAFE = ("GET", "HEAD", "OPTIONS", "TRACE")
 OPTIONS = (
     Option("what", "The URL; or, after --, what starts the service.", list[str] | None, None, argument=True,
            metavar="[URL | -- COMMAND]..."),
@@ -105,7 +105,7 @@ def run(given: Given, confirmations: int = 0) -> None:
 
     def attempt(asked: TryAsked) -> Record[Any, Any]:
         request = address.request(asked, places.environ, mix)
-        if asked.load and not _is_safe(asked.method) and not given["quiet"]:
+        if asked.load and not is_safe(asked.method) and not given["quiet"]:
             say.note(_writes(asked))
         voice = Voice(given["quiet"], again="try --resume RUN", tell=_tell)
         return finish(lambda sink: service.attempt(inputs, asked, request, sink), voice)
@@ -140,7 +140,7 @@ def exit_code(found: Visit, is_capacity: bool = False) -> int:
 
 def _writes(asked: TryAsked) -> str:
     """Say before a load that may write how much it sends."""
-    loads = len(CONNECTIONS) + len(SHARES)
+    loads = len(loops_within(asked.connections or OPEN_CONNECTIONS)) + len(SHARES)
     return (
         f"{asked.method.upper()} may write: about 30 requests of the checks, and then as many as the service answers in some"
         f" {loads * asked.seconds + WARM_LOOKS * WARM_S:.0f} s or more"
@@ -150,14 +150,9 @@ def _writes(asked: TryAsked) -> str:
 
 def _written(found: Visit) -> str | None:
     """Say after such a load how many requests it had and how many were acknowledged; None where it writes nothing."""
-    if _is_safe(found.method) or not found.acknowledged:
+    if is_safe(found.method) or not found.acknowledged:
         return None
     return f"{found.method}: {found.acknowledged:,} requests under load were acknowledged, those of the warm-up among them"
-
-
-def _is_safe(methods: str) -> bool:
-    """True if no request of these methods writes."""
-    return all(method in SAFE for method in methods.upper().split(", "))
 
 
 def _with_requests(given: Given, asked: TryAsked) -> tuple[TryAsked, RequestMix | None]:
@@ -211,11 +206,13 @@ def _asked(given: Given, confirmations: int = 0) -> TryAsked:
     """Read what is tried, and how, from the command line. LabError for what cannot be meant."""
     text, command = _address(given["what"] or [], given["url"])
     url = _whole(text, "https" if given["insecure"] or given["ca"] is not None else "http")
-    threads = numbers.positive("--threads", given["threads"])
+    threads, most = numbers.positive("--threads", given["threads"]), None
+    if given["connections"] is not None and given["against"] is None:
+        most = numbers.positive("--connections", given["connections"])
     if not given["no_load"]:
         fewer = "let the shell open more files (ulimit -n 4096)"
         fewer += "" if confirmations else ", or make only the checks: --no-load"
-        setup.check_amounts(Load(max(CONNECTIONS), threads=threads), CellSettings(), fewer)
+        setup.check_amounts(Load(min(max(CONNECTIONS), most or OPEN_CONNECTIONS), threads=threads), CellSettings(), fewer)
     return TryAsked(
         url,
         given["method"],
@@ -235,6 +232,7 @@ def _asked(given: Given, confirmations: int = 0) -> TryAsked:
         database=given["database"],
         confirmations=confirmations,
         at_least_per_s=_at_least(given),
+        connections=most,
     )
 
 

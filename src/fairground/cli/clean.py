@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated
 
@@ -12,13 +13,18 @@ from fairground.cli import streams
 from fairground.cli.options import Json, Results
 from fairground.lab import folders
 from fairground.lab.places import Places
-from fairground.model import LabError
+from fairground.model import LabError, foreign
+
+SHOWN = 5
+"""So many names of what stays are told."""
 
 
 def clean(
     builds: Annotated[bool, typer.Option("--builds", help="Forget builds: the next use builds again.")] = False,
-    databases: Annotated[bool, typer.Option("--databases", help="Remove the embedded databases.")] = False,
-    runs_: Annotated[bool, typer.Option("--runs", help="Remove all runs.")] = False,
+    databases: Annotated[
+        bool, typer.Option("--databases", help="Remove the embedded databases, and each PostgreSQL that was downloaded.")
+    ] = False,
+    runs_: Annotated[bool, typer.Option("--runs", help="Remove all records, and nothing else in their folder.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Really do it; without it the sizes are shown.")] = False,
     results: Results = None,
     as_json: Json = False,
@@ -36,5 +42,13 @@ def clean(
         streams.document({"folders": [asdict(row) for row in rows]})
         return
     for row in rows:
-        state = "removed" if row.removed else f"./fairground clean --{row.what} --yes"
+        state = _removed(row.left) if row.removed else f"./fairground clean --{row.what} --yes"
         streams.line(f"{row.what:<10} {row.bytes / 1e6:>9,.1f} MB  {row.folder}  {state}")
+
+
+def _removed(left: Sequence[str]) -> str:
+    """Say that a folder was cleared, and what in it is none of the lab's."""
+    if not left:
+        return "removed"
+    more = f" and {len(left) - SHOWN} more" if len(left) > SHOWN else ""
+    return f"removed, but for what is none of the lab's: {', '.join(map(foreign.line, left[:SHOWN]))}{more}"

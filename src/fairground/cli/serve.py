@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from fairground import records
 from fairground.cli import say
 from fairground.cli.options import Json, Results, Servers
 from fairground.lab.places import Places
@@ -50,7 +51,7 @@ def serve(
     names = dict.fromkeys((host, *(LOOPBACK if host in LOOPBACK else ())))
     hosts = [f"[{name}]:{port}" if ":" in name else f"{name}:{port}" for name in names]
     places = Places.of(os.environ, servers, results)
-    guarded, lab = app.application(places, places.results / ".site", token, hosts)
+    guarded, lab = app.application(places, places.results / records.SITE, token, hosts)
     address = f"http://{hosts[0]}/?token={token}"
     if as_json:
         say.document({"address": address})

@@ -27,9 +27,10 @@ class Trouble(Exception):
     """No whole answer came. `kind` is `connect` (refused), `unreachable`, `timeout`, `closed`, `reset`, `malformed`, `large` (the
     body), `endless` (anything else), or of a failed handshake."""
 
-    def __init__(self, kind: str, sentence: str) -> None:
+    def __init__(self, kind: str, sentence: str, has_begun: bool = False) -> None:
         super().__init__(sentence)
-        self.kind, self.sentence = kind, sentence
+        self.kind, self.sentence, self.has_begun = kind, sentence, has_begun
+        """Whether a part of the answer's body was on its way."""
 
     @property
     def unconnected(self) -> bool:
@@ -208,13 +209,15 @@ class CaseWire:
 
     def _read(self, part: str) -> bytes:
         if self._came and time.monotonic() >= self._deadline_s:
-            raise Trouble("timeout", f"the answer did not end in time: its {part} was still coming after {self._came:,} bytes")
+            coming = f"the answer did not end in time: its {part} was still coming after {self._came:,} bytes"
+            raise Trouble("timeout", coming, has_begun=part == "body")
         try:
             self._socket.settimeout(self._remaining_s())
             data = self._socket.recv(READ_BYTES)
         except TimeoutError:
             stopped = f"the answer stopped midway: {self._came:,} bytes had come of it, and its {part} had not ended"
-            raise Trouble("timeout", stopped if self._came else "no answer in time") from None
+            has_begun = bool(self._came) and part == "body"
+            raise Trouble("timeout", stopped if self._came else "no answer in time", has_begun) from None
         except OSError as error:
             raise Trouble("reset", f"the connection broke before a whole answer: {error}") from None
         if not self._came:

@@ -215,8 +215,8 @@ SUITE = (
            parse=if_given(numbers.until)),
     Option("anchor", "The stack that the others are held against (default: the first documented one).", str | None, None,
            Of.SUITE, key="anchor"),
-    Option("controls", "Measure the anchor again, and slowed down (default: from 2 stacks and `--blocks 3` on).", bool | None,
-           None, Of.SUITE, key="controls"),
+    Option("controls", "Measure the anchor again, and slowed down (default: from 2 stacks on, where --blocks or --budget gives 3"
+           " blocks).", bool | None, None, Of.SUITE, key="controls"),
     Option("turns", "Seconds of load in turns of each stack and block (default: those of its window).", float | None, None,
            Of.SUITE, ("turns_s",), if_given(numbers.turns), "turns_s"),
 )  # fmt: skip

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairground.judge.thresholds import Rules
-from fairground.model import Cell, Evidence, Finding, Gap, Look, Result, Severity
+from fairground.model import Cell, Evidence, Finding, Gap, Look, RateStep, Result, Severity
 from fairground.model.reason import REASONS
 
 P99_BEYOND = 0.01
@@ -56,8 +56,16 @@ def shortest_us(result: Result, rules: Rules) -> float | None:
     latency, answers = result.latency_ok, result.completed or result.completed_ok
     if result.gaps is None or not result.completed_ok or latency is None or latency.p50_us is None:
         return None
-    mean_gap_us = result.window_s * 1e6 / answers
-    return max(rules.stall_least_us, rules.stall_times_gap * mean_gap_us, rules.stall_times_median * latency.p50_us)
+    return _shortest_us(result.window_s / answers, latency.p50_us, rules)
+
+
+def of_step(step: RateStep, rules: Rules) -> list[Gap]:
+    """The stalls of the server in a step, longer than slow or rare answers make a gap. Where none came, each gap is one."""
+    found, service = of_server(step.gaps, rules), step.service
+    if not step.completed_ok or service is None or service.p50_us is None:
+        return found
+    least_us = _shortest_us(step.duration_s / step.completed_ok, service.p50_us, rules)
+    return [gap for gap in found if gap.duration_us >= least_us]
 
 
 def of_server(gaps: Sequence[Gap], rules: Rules) -> list[Gap]:
@@ -114,6 +122,10 @@ def meanwhile(result: Result, looks: Sequence[Look], stalls: Sequence[Gap]) -> d
         )
         found[role] = Meanwhile(max(0.0, beyond_s / inside_s), outside)
     return found
+
+
+def _shortest_us(mean_gap_s: float, p50_us: float, rules: Rules) -> float:
+    return max(rules.stall_least_us, rules.stall_times_gap * mean_gap_s * 1e6, rules.stall_times_median * p50_us)
 
 
 def _stalls(

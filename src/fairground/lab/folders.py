@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import shutil
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,24 +16,25 @@ from fairground.model import LabError, storing
 
 @dataclass(frozen=True)
 class KeptFolder:
-    """A folder that takes space; `bytes` is what it took before it was removed."""
+    """A folder that takes space; `bytes` is what it took before it was removed, and `left` what stayed in it."""
 
     what: str
     folder: str
     bytes: int
     removed: bool
+    left: tuple[str, ...] = ()
 
 
 def clean(places: Places, remove: Collection[str] = ()) -> tuple[KeptFolder, ...]:
-    """The sizes of `builds`, `databases` and `runs`; those named in `remove` are removed."""
+    """The sizes of `builds`, `databases` and `runs`; those named in `remove` are removed. Of `runs` only what is the lab's."""
     folders = {"builds": places.cache / "builds", "databases": places.cache / "postgres", "runs": places.results}
-    rows = tuple(
-        KeptFolder(name, str(folder), records.size(folder) if folder.exists() else 0, name in remove)
-        for name, folder in folders.items()
-    )
-    for name in remove:
-        shutil.rmtree(folders[name], ignore_errors=True)
-    return rows
+    rows = list[KeptFolder]()
+    for name, folder in folders.items():
+        own = records.own_of(folder) if name == "runs" else (folder,)
+        taken = sum(map(records.size, own))
+        records.remove(own if name in remove else ())
+        rows.append(KeptFolder(name, str(folder), taken, name in remove, records.names_in(folder) if name in remove else ()))
+    return tuple(rows)
 
 
 def new(places: Places, name: str, source: str, variant: str = "") -> Path:

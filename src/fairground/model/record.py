@@ -119,6 +119,8 @@ class TryAsked:
     """The file of what is asked in place of the URL alone, with its digest; `method` then names all methods in it."""
     at_least_per_s: float | None = None
     """The rate that must keep the objective; None: whatever rate does is told."""
+    connections: int | None = None
+    """The most connections of a load; None: as many as are usual."""
 
     def without_secrets(self) -> TryAsked:
         """Make of it what a record keeps. A header's value goes as a whole."""

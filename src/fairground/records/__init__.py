@@ -1,14 +1,15 @@
 """Records: one folder for each measurement, written as it goes on and read again. A run is a record with files beside it.
 
 `journal` writes files that survive a crash, `shapes` says what each holds, `store` keeps one record, and `runs` knows what a run
-has of its own. `listing` finds records in a folder of results, and `hold` says which are measured into. `memory` keeps what runs
-scattered by, in the cache.
+has of its own. `listing` finds records in a folder of results, `removal` clears it, and `hold` says which are measured into.
+`memory` keeps what runs scattered by, in the cache.
 """
 
 from fairground.records.hold import hold_record, is_held
 from fairground.records.journal import scrub_folder
 from fairground.records.listing import Damaged, find, find_run, is_kind, list_all, of_kind, size
 from fairground.records.memory import add_run, foretell, load_memory
+from fairground.records.removal import SERVE_WORD, SITE, names_in, own_of, remove
 from fairground.records.runs import (
     ATTEMPTS,
     append_limit,
@@ -36,7 +37,9 @@ __all__ = [
     "ATTEMPTS",
     "ENTRIES",
     "HEAD",
+    "SERVE_WORD",
     "SHAPES",
+    "SITE",
     "Damaged",
     "add_run",
     "append",
@@ -63,8 +66,11 @@ __all__ = [
     "load",
     "load_memory",
     "load_run",
+    "names_in",
     "of_kind",
+    "own_of",
     "read_head",
+    "remove",
     "reopen_run",
     "require_same",
     "run_of",

@@ -64,5 +64,8 @@ def _from_outside(found: Visit, asked: TryAsked) -> Iterator[str]:
 
 
 def _is_flat(found: Visit) -> bool:
-    """True if the most connections give hardly more than the fewest."""
-    return found.closed[-1].goodput_per_s < 1.3 * found.closed[0].goodput_per_s
+    """True if the most connections give hardly more good answers than the fewest, and no limit is named."""
+    few, many = found.closed[0], found.closed[-1]
+    named = any(one.id != TOO_FEW_CONNECTIONS.id for one in found.limited_by)
+    mostly_good = all(2 * one.not_ok <= one.due for one in (few, many))
+    return not named and mostly_good and many.goodput_per_s < 1.3 * few.goodput_per_s

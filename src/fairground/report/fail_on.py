@@ -49,11 +49,11 @@ def broken_counts(lines: Sequence[CountLine], rule: Rule) -> tuple[str, ...]:
     )
 
 
-def parse(text: str) -> Rule:
-    """`slower:5%` as a rule. LabError for anything else."""
+def parse(text: str, where_counted: str = "add --count") -> Rule:
+    """`slower:5%` as a rule. LabError for anything else; `where_counted` is what to do about a rule on what is counted."""
     found = _FORM.fullmatch(text)
     if found is None and _COUNTED.fullmatch(text):
-        raise LabError(f"`--fail-on {text}` is a rule on what is counted, and time is measured", "add --count")
+        raise LabError(f"`--fail-on {text}` is a rule on what is counted, and time is measured", where_counted)
     if found is None:
         raise LabError(f"`--fail-on {text}` is not a rule", "for instance --fail-on slower:5%, dearer:5% or any:5%")
     if "goodput" in QUANTITIES[found[1]] and float(found[2]) >= 100:

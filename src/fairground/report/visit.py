@@ -29,7 +29,10 @@ def sentences(found: Visit) -> tuple[str, ...]:
     if checked:
         said.append(f"{len(checked) - broken - warned} of {len(checked)} checks hold" + (f", {warned} warn" if warned else "")
                     + (f", {broken} fail: clients will fail on that" if broken else ""))  # fmt: skip
-    if found.closed:
+    if found.none_within_s is not None:
+        came = words.plural(found.acknowledged, "good answer")
+        said.append(f"No answer ended inside a window of {found.none_within_s} s, though {came} came: `try --window` takes more")
+    elif found.closed:
         best = max(found.closed, key=lambda one: one.goodput_per_s)
         clients = words.plural(best.connections, "connection")
         given = f"{words.number(best.goodput_per_s)} {_good(found)} a second" if best.goodput_per_s else "no good answer"

@@ -34,8 +34,6 @@ from fairground.serve.watch import RunWatch, latest, measuring
 
 LOOK_S = 0.5
 """Seconds between two looks at what is new for a browser that watches."""
-WORD = ".serve.json"
-"""The file in a folder of results that names the process which a server of pages has begun there."""
 LOADED = ("warmup", "window")
 """Phases of a trial in which its server is loaded."""
 MOST_BYTES = 65_536
@@ -57,7 +55,7 @@ class Lab:
         self._drawn: object = None
         self._starter = ThreadPoolExecutor(1)
         """The thread that starts processes, as long as the lab lives: they are interrupted when it ends."""
-        self._word = places.results / WORD
+        self._word = places.results / records.SERVE_WORD
         self._before = JobProcess.read(self._word)
         self._trouble = ""
         self._watch: RunWatch | None = None

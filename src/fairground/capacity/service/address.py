@@ -173,5 +173,6 @@ def _hosts(place: _Place, mine: bool) -> list[str]:
 
 
 def is_here(address: str) -> bool:
-    """True if an address is this machine's own."""
-    return ipaddress.ip_address(address.partition("%")[0]).is_loopback
+    """True if an address is this machine's own: so is the one that a server listens on for all of them."""
+    found = ipaddress.ip_address(address.partition("%")[0])
+    return found.is_loopback or found.is_unspecified

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from statistics import mode
 from urllib.parse import urljoin, urlsplit
 
-from fairground.capacity.service import coding, protocol, timers
+from fairground.capacity.service import coding, graphql, protocol, timers
 from fairground.capacity.service.request import LIMITED, LONG_S, Asked, ServiceWire
 from fairground.capacity.service.values import Conduct
 from fairground.contract.encryption import HTTP_1, HTTP_2, chosen_protocol, speaks_http, speaks_tls
@@ -40,6 +40,8 @@ HINTS = {
     "malformed": "does this port speak HTTP/1.1? Its log may say why it closed the connection",
 }
 """What to do about each kind of trouble; what is not named here is taken for another protocol."""
+UNENDED = "a stream without an end, such as one of events, cannot be loaded: try another path; a long answer needs --timeout-ms"
+"""What to do about an answer whose body had begun."""
 ANOTHER_PROTOCOL = ("handshake", "malformed", "closed", "reset", "endless")
 """Kinds of trouble that a service without HTTP/1.1 may cause."""
 HTTP_2_ALONE = "by ALPN the service chooses HTTP/2, and `try` asks in HTTP/1.1: let it speak that, too"
@@ -109,6 +111,7 @@ def examine(asked: Asked) -> Conduct:
         told,
         *_missed(seen),
         _bodies(good),
+        *_refused(good[0]),
         *_answered(asked, seen),
         *protocol.checks(asked, status),
     ]
@@ -261,7 +264,8 @@ def _no_answer(asked: Asked, trouble: Trouble) -> LabError:
         return Encrypted(f"{began}: {ENCRYPTED}", f"ask it by TLS: https://{asked.authority}")
     if asked.tls is not None and kind in ANOTHER_PROTOCOL and chosen_protocol(asked.host, asked.port, asked.tls) == HTTP_2:
         return NoAnswer(f"{began}: {trouble.sentence}", HTTP_2_ALONE, exit_code=3)
-    return NoAnswer(f"{began}: {trouble.sentence}", HINTS.get(kind, HINTS["malformed"]), exit_code=3)
+    hint = UNENDED if trouble.has_begun else HINTS.get(kind, HINTS["malformed"])
+    return NoAnswer(f"{began}: {trouble.sentence}", hint, exit_code=3)
 
 
 def _repeated(asked: Asked) -> _Sequence:
@@ -393,6 +397,15 @@ def _bodies(answers: Sequence[HttpAnswer]) -> Finding:
         return _finding("body", Severity.REJECT, f"bodies come as {named}, and cannot be decompressed", **evidence)
     packed = "" if named is None else f" (as {named}: what they hold)"
     return _finding("body", Severity.NOTE, f"all bodies are the same, and are compared under load{packed}", **evidence)
+
+
+def _refused(answer: HttpAnswer) -> Iterator[Finding]:
+    """Tell that an answer with a good status holds errors alone."""
+    message = graphql.refusal_of(coding.content_of(answer) or b"") if answer.status < 300 else None
+    if message is not None:
+        said = foreign.line(secret.redact(message), foreign.SENTENCE_CHARACTERS)
+        sentence = f"status {answer.status}, with errors and no data in it, as GraphQL refuses a query" + (said and f": {said}")
+        yield _finding("errors", Severity.WARN, f"{sentence}; is this the request that you mean?")
 
 
 def _answered(asked: Asked, seen: _Sequence) -> Iterator[Finding]:

@@ -46,7 +46,7 @@ from fairground.model.record import TryAsked
 from fairground.model.use import UNUSED
 
 CONNECTIONS, WARM_CONNECTIONS = (1, 10, 100), 10
-"""Those of the closed loops, and of the warm-up before them."""
+"""Those of the closed loops, where so many may be opened, and of the warm-up before them."""
 SHARES = (0.1, 0.25, 0.5, 0.7, 0.85, 1.0, 1.2)
 """Of the best closed loop's goodput: the rates of the load curve."""
 LEAD_S = 0.3
@@ -81,14 +81,14 @@ class ServiceEffort:
 
     @classmethod
     def of(cls, asked: TryAsked, body_bytes: int, most: int) -> ServiceEffort:
-        """Make the effort that is asked for; a body is so large, and this machine can open so `most` connections."""
+        """Make the effort that is asked for; a body is so large, and this machine can open `most` connections."""
         return cls(
             objective.parse(asked.objective),
             seconds=asked.seconds,
             timeout_ms=asked.timeout_ms,
             threads=asked.threads,
             body_bytes=body_bytes,
-            most=most,
+            most=min(most, asked.connections or most),
             confirmations=asked.confirmations,
             at_least_per_s=asked.at_least_per_s,
         )
@@ -153,7 +153,7 @@ def _measured(
         return windows[0]
 
     known = [part.closed for part in done if part.closed is not None]
-    fit = [connections for connections in CONNECTIONS if connections <= effort.connections]
+    fit = loops_within(effort.connections)
     missing = [connections for connections in fit if all(one.connections != connections for one in known)]
     curved = any(part.curve is not None for part in done)
     seconds, warm_up_s = float(effort.seconds), min(1.0, effort.seconds / 2)
@@ -165,11 +165,16 @@ def _measured(
         yield Ahead(f"closed loop, {connections} connection{'s' if connections > 1 else ''}", warm_up_s + seconds, left_s)
         left_s -= warm_up_s + seconds
         shape = Load(connections, window_s=seconds, warmup_min_s=warm_up_s, timeout_ms=effort.timeout_ms, threads=effort.threads)
-        part, closed = _loop(load(shape, 1 + CONNECTIONS.index(connections), ()), cores)
+        part, closed = _loop(load(shape, 1 + fit.index(connections), ()), cores)
         known.append(closed)
         yield part
     if not curved:
         yield from _curve(load, max(one.goodput_per_s for one in known), effort)
+
+
+def loops_within(most: int) -> list[int]:
+    """The connections of each closed loop, where `most` may be opened."""
+    return sorted({min(connections, most) for connections in CONNECTIONS})
 
 
 def _warm_up(load: Callable[[Load, int, Rates], ArmWindow], effort: ServiceEffort, connections: int) -> ServicePart:

@@ -15,7 +15,7 @@ def service_of(record: Record[TryAsked, ServicePart]) -> Visit:
     """Return what is known of the service so far."""
     asked = record.head.asked
     kept, of_file = objective.parse(asked.objective), asked.requests is not None
-    found = parts.visit(asked.url, asked.method.upper(), kept, record.entries, of_file)
+    found = parts.visit(asked.url, asked.method.upper(), kept, record.entries, of_file, asked.seconds)
     return replace(found, at_least_per_s=asked.at_least_per_s, asks=_asks(asked))
 
 

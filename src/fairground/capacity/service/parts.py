@@ -15,6 +15,7 @@ from fairground.capacity.objective import Objective
 from fairground.capacity.service import coding, failures
 from fairground.capacity.service.values import OPEN_CONNECTIONS, Closed, Conduct, LoadTally, Visit, most_connections
 from fairground.contract.wire import HttpAnswer
+from fairground.judge import answers
 from fairground.model import Finding, secret
 
 
@@ -127,8 +128,10 @@ def checks(parts: Sequence[ServicePart]) -> ServiceChecks | None:
     return next((part.checks for part in parts if part.checks is not None), None)
 
 
-def visit(url: str, method: str, objective: Objective, parts: Sequence[ServicePart], of_file: bool = False) -> Visit:
-    """The visit that the parts make so far. `of_file`: a file says what is asked, and what is right."""
+def visit(
+    url: str, method: str, objective: Objective, parts: Sequence[ServicePart], of_file: bool = False, window_s: int | None = None
+) -> Visit:
+    """The visit that the parts make so far. `of_file`: a file says what is asked, and what is right. A loop takes `window_s`."""
     seen = checks(parts)
     loops = [part for part in parts if part.closed is not None]
     notes = [part.note for part in loops if part.note is not None][-1:]
@@ -146,6 +149,7 @@ def visit(url: str, method: str, objective: Objective, parts: Sequence[ServicePa
         acknowledged=sum(tally.outcomes.ok for part in parts for tally in part.tallies),
         limited_by=() if best is None else best.limited_by,
         of_file=of_file,
+        none_within_s=window_s if _ended_late(loops) else None,
         findings=(
             *(finding for part in parts for finding in part.findings),
             *failures.findings([tally for part in parts for tally in part.tallies], _uncompared(seen, of_file)),
@@ -158,8 +162,17 @@ def visit(url: str, method: str, objective: Objective, parts: Sequence[ServicePa
         size = f"{seen.body_bytes / 1e6:,.1f} MB"
         notes.append(f"answers of {size} were asked for over {most} connections at most: the load engine holds no more of them")
     if any(part.curve == () for part in parts):
-        notes.append("no closed loop got a good answer, so no load curve was measured")
+        why = "no closed loop got a good answer"
+        if found.none_within_s is not None:
+            why = f"no answer ended inside a window of {found.none_within_s} s (`try --window` takes more)"
+        notes.append(f"{why}, so no load curve was measured")
     return replace(found, notes=tuple(notes))
+
+
+def _ended_late(loops: Sequence[ServicePart]) -> bool:
+    """True if most requests of closed loops got a good answer, and none of these ended inside a window."""
+    total = answers.together([tally.outcomes for part in loops for tally in part.tallies])
+    return total.ok > total.not_ok and not any(part.closed.goodput_per_s for part in loops if part.closed is not None)
 
 
 def _uncompared(seen: ServiceChecks | None, of_file: bool) -> str:

@@ -11,8 +11,14 @@ from fairground.model.wire import Tls, request_bytes
 
 LIMITED = 429
 """The status of a rate limit."""
+SAFE = ("GET", "HEAD", "OPTIONS", "TRACE")
 LONG_S = 15.0
 """Where answers are slow, no check sends the request for longer."""
+
+
+def is_safe(methods: str) -> bool:
+    """True if no request of these methods writes; several are joined by commas."""
+    return all(method in SAFE for method in methods.upper().split(", "))
 
 
 @dataclass(frozen=True)

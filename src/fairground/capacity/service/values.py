@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -45,6 +46,8 @@ class Visit:
     """Whether a file says what it is asked, and what is right."""
     at_least_per_s: float | None = None
     """The rate that must keep the objective, where one was asked for."""
+    none_within_s: int | None = None
+    """The seconds of a window in which no answer ended, where loops got good ones all the same; None: one did, or none came."""
     asks: str = ""
     """What it is asked, as far as a record keeps it: two that were asked for the same have the same text."""
 
@@ -74,6 +77,11 @@ class Visit:
     def kept_times(self) -> int:
         """The number of times that this rate was measured."""
         return sum(point.step.rate_per_s == self.kept_per_s for point in self.curve)
+
+    @property
+    def most_times(self) -> int:
+        """The number of times that the rate with the most measurements was measured; 0 without a load curve."""
+        return max(Counter(point.step.rate_per_s for point in self.curve).values(), default=0)
 
     @property
     def keeps_all(self) -> bool:
