@@ -93,6 +93,19 @@ def test_each_mistake_is_told(places: Places, tmp_path: Path) -> None:
 
 
 @pytest.mark.live
+def test_a_function_may_be_in_any_schema(places: Places, tmp_path: Path) -> None:
+    """Its calls are counted wherever it is."""
+    moved = (
+        ("schema.sql", "CREATE FUNCTION pick(", "CREATE SCHEMA yard;\nCREATE FUNCTION yard.pick("),
+        ("rights.sql", "ON FUNCTION pick FROM PUBLIC", "ON FUNCTION yard.pick FROM PUBLIC"),
+        ("rights.sql", "ON FUNCTION pick TO", "ON FUNCTION yard.pick TO"),
+        ("rights.sql", "GRANT USAGE ON SCHEMA public", "GRANT USAGE ON SCHEMA yard, public"),
+        ("workloads/pick.toml", '"SELECT pick($1)"', '"SELECT yard.pick($1)"'),
+    )
+    assert told(places, tmp_path, *moved).wrong == ()
+
+
+@pytest.mark.live
 def test_right_answers_are_what_the_database_says(places: Places, tmp_path: Path) -> None:
     """Numbers and texts of any type are held as its own texts or as JSON, and what is neither is one mistake each."""
 

@@ -20,8 +20,8 @@ from fairground.model.workload import GOOD
 from fairground.postgres import binary
 
 COUNTED = """SELECT 1 FROM pg_proc JOIN pg_language ON pg_language.oid = prolang
-WHERE proname = %(name)s AND pronamespace = 'public'::regnamespace AND lanname NOT IN ('sql', 'c', 'internal')"""
-"""Finds a function whose calls the lab's database counts: those of SQL are part of the statement that calls them."""
+WHERE proname = %(name)s AND lanname NOT IN ('sql', 'c', 'internal')"""
+"""Finds a function, of any schema, whose calls the database counts: those of SQL are part of the statement that calls them."""
 THERE = """SELECT 1 FROM pg_stat_user_tables JOIN pg_class ON pg_class.oid = relid
 WHERE pg_class.relname = %(name)s AND NOT relispartition"""
 """Finds a table of any schema: the work on a partition is that of the whole table."""
