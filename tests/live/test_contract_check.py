@@ -106,6 +106,18 @@ def test_a_function_may_be_in_any_schema(places: Places, tmp_path: Path) -> None
 
 
 @pytest.mark.live
+def test_a_policy_may_read_what_a_server_sets_first(places: Places, tmp_path: Path) -> None:
+    """A statement that is planned with such a setting alone is not tried, and is no mistake."""
+    policy = "ALTER TABLE tree ENABLE ROW LEVEL SECURITY;\nCREATE POLICY own ON tree USING (apples = current_setting('app.tenant')::int);\n"
+    found = told(places, tmp_path, ("rights.sql", "GRANT USAGE", f"{policy}GRANT USAGE"))
+    assert found.wrong == ()
+    assert found.untried == (
+        "`audit.statements[0]` in `orchard/workloads/trees.toml` cannot be planned by itself"
+        ' (unrecognized configuration parameter "app.tenant"): not tried',
+    )
+
+
+@pytest.mark.live
 def test_right_answers_are_what_the_database_says(places: Places, tmp_path: Path) -> None:
     """Numbers and texts of any type are held as its own texts or as JSON, and what is neither is one mistake each."""
 
