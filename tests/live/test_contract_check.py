@@ -161,6 +161,10 @@ def test_right_answers_are_what_the_database_says(places: Places, tmp_path: Path
         (("cases/one.toml", "SELECT (:answer", "SELECT 'f'::text --"), "always counts as true"),
         (("cases/one.toml", '"SELECT count(*) FROM basket" = 1', '"SELECT id FROM tree" = 1'), "no single number"),
         (("contract.toml", "rows = 40", "rows = 40 40"), "is not TOML"),
+        (
+            ("contract.toml", "[numbers]", "[data.a]\nsql = 'SELECT NULL AS b'\n[numbers]"),
+            "`data.a.sql` gives NULL, which no request can have",
+        ),
     ],
 )
 def test_a_mistake_of_each_kind(places: Places, tmp_path: Path, spoiled: tuple[str, str, str], words: str) -> None:

@@ -82,6 +82,9 @@ def try_tables(trial: StatementTrial, source: Source, tables: Mapping[str, DataT
         if rows is not None and not rows:
             trial.right -= 1
             trial.refuse(spot, f"`{spot.key}` gives no row, so that no request could draw one, in", "correct the statement")
+        elif any(None in row for row in rows or ()):
+            trial.right -= 1
+            trial.refuse(spot, f"`{spot.key}` gives NULL, which no request can have, in", "leave such rows out")
 
 
 def try_limit(trial: StatementTrial, source: Source, workload: Workload, keeper: Keeper, folder: Path) -> None:
