@@ -152,6 +152,10 @@ def test_right_answers_are_what_the_database_says(places: Places, tmp_path: Path
         (("rights.sql", "GRANT SELECT ON tree", "GRANT SELECT ON three"), 'rights.sql`, line 3: relation "three"'),
         (("workloads/trees.toml", "SELECT apples FROM tree WHERE id = 1;", "\\\\sit x 1"), "pgbench refuses `limit`"),
         (("workloads/trees.toml", "SELECT id, apples FROM", "SELECT id FROM"), "gives 1 columns, and needs two"),
+        (
+            ("workloads/trees.toml", "SELECT id, apples FROM", "SELECT id, now() FROM"),
+            "gives no JSON, but a value of the kind `datetime`",
+        ),
         (("workloads/trees.toml", "tables = { tree", "tables = { twig"), "names no table"),
         (("workloads/trees.toml", "{ scans = 1 }", "{ scans = 1, also = ['Twig'] }"), "Twig` names no table"),
         (("cases/one.toml", 'matches = "^[0-9]+$"', 'matches = "^x"'), "the right body does not match"),

@@ -122,6 +122,12 @@ def _table(trial: StatementTrial, source: Source, request: LoadRequest, around: 
         trial.right -= 1
         said = f"gives {len(rows[0])} columns, and needs two," if rows else "gives no row, so that no answer could be right,"
         trial.refuse(spot, f"`{spot.key}` {said} in", "select what is in the slot, and its answer")
+        return
+    try:
+        expected.json_of([answer for _, answer in rows or ()])
+    except ValueError as error:
+        trial.right -= 1
+        trial.refuse(spot, f"`{spot.key}` gives no JSON, but {error}, in", "let it select json, as in SELECT id, to_json(…)")
 
 
 def _audit(trial: StatementTrial, source: Source, workload: Workload) -> None:
