@@ -248,6 +248,17 @@ def test_a_portal_that_is_fetched_in_part_does_not_hold() -> None:
         assert counted is not None and (counted.found, counted.holds) == (rows, holds)
 
 
+@pytest.mark.parametrize(("holds", "read"), [(1, {"items": 100}), (1, {"items": 1, "orders": 1}), (0, {"items": 100}), (10, {})])
+def test_an_answer_may_hold_fewer_rows_than_it_reads(holds: int, read: Mapping[str, int]) -> None:
+    """A sum reads many rows and returns one, as does a join of two tables: the line asks for no more than the answer holds."""
+    text, tables = "SELECT count(*) FROM items", {name: TableNeed(rows=rows) for name, rows in read.items()}
+    asked = needing(WORKLOADS["page"], rows_per_answer=holds, statements=(text,), tables=tables)
+    work = DatabaseWork({}, None, {text: StatementWork(GOOD, GOOD, 5.0)})
+    every = statements.lines(asked, RESULT, use({}, work=work), RULES)
+    returned = next((one for one in every if one.id == "rows-returned"), None)
+    assert (returned is not None) == bool(holds and read) and (returned is None or returned.holds)
+
+
 def test_tables_and_functions_are_held_against_the_answers() -> None:
     """Scans, rows and calls below what the answers need do not hold; a table that is gone does not either."""
     full = use({}, work=DatabaseWork({"users": TableWork(GOOD, 100 * GOOD)}))
