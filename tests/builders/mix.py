@@ -40,7 +40,7 @@ method = "GET"
 path = "$entries?page={int:1..2}"
 headers = { authorization = "Bearer {sessions.token}" }
 expect = { status = 200, body = { json = { total = "integer" } } }
-needs = { commits_per_answer = 1, statements = ["SELECT id FROM entries WHERE person = $1"], tables = { entries = { scans = 1, rows = 10 } } }
+needs = { commits_per_answer = 1, rows_per_answer = 10, statements = ["SELECT id FROM entries WHERE person = $1"], tables = { entries = { scans = 1, rows = 10 } } }
 
 [[request.edge]]
 name = "no-token"

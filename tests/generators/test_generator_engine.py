@@ -15,6 +15,7 @@ import pytest
 
 from builders.contracts import CONTRACTS, SEEDS, WORKLOADS
 from builders.engine_documents import PROTOCOL
+from builders.mix import DAY, day_at
 from builders.paths import TESTS
 from builders.requests import asking
 from fairground import generators
@@ -125,6 +126,16 @@ def test_edges_differ_in_values_alone(workload: str) -> None:
         statuses = request["expect"]["status"] if isinstance(request["expect"]["status"], list) else [request["expect"]["status"]]
         assert statuses == (list(edge.status) or [plain["expect"]["status"]])
         assert request["ledger"] == ([] if edge.status else plain["ledger"])
+
+
+def test_an_edge_has_its_values_in_headers_too(tmp_path: Path) -> None:
+    """A slot of a header goes by its own name or by the header's, and what stands in its place may be drawn as well."""
+    text = DAY.replace('{sessions.token}" }', '{sessions.token}", accept = "{choice:a|b}" }', 1)
+    told = 'values = { "sessions.token" = "nobody", accept = "{choice:x|y}" }'
+    day = day_at(tmp_path, text.replace('headers = { authorization = "Bearer nobody" }', told))
+    plain, edge, *_ = cast(list[dict[str, Any]], engine_plan.plan(day, LOADS["closed"], "h", 80, 7, {})["requests"])
+    assert plain["headers"] == [["authorization", "Bearer {sessions.token}"], ["accept", "{choice:a|b}"]]
+    assert edge["headers"] == [["authorization", "Bearer nobody"], ["accept", "{choice:x|y}"]]
 
 
 @pytest.mark.live

@@ -58,6 +58,7 @@ MISTAKES = [
     ("entries = { inserted = 1 }", "\"\" = { inserted = 1 }", "`` is not a valid name for `request[1].needs.tables` of"),
     ("commits_per_answer = 2", "commits_per_answer = 2, statements_per_answer = 0", "`request[2].needs.statements_per_answer` is not"),
     ('headers = { authorization = "Bearer nobody" }', 'headers = { cookie = "x" }', "the request has no header `cookie` for"),
+    ('headers = { authorization = "Bearer nobody" }', 'values = { "sessions.token" = "{word}" }', "`{word}` is no slot, in `request[0].edge[0].values` of"),
     ("good.create -", "good.made -", "there is no request for `good.made` in `audit.invariants[0].equals` of"),
     ('of = "create"', 'of = "make"', "there is no request `make` for `audit.written.of` of"),
     ('of = "create"', "", "a mix needs `audit.written.of` of"),

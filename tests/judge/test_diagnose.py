@@ -430,9 +430,16 @@ def test_ledger_finds_every_wrong_account(story: dict[str, tuple[int, int, bool]
 
 
 def test_ledger_of_accounts_that_do_not_exist() -> None:
-    """An acknowledged request to an account that the database lacks is wrong; one never acknowledged is not."""
-    strange = {"99": LedgerRow(1, 0, 0, 0), "98": LedgerRow(0, 0, 0, 0)}
+    """An acknowledged request that adds to an account without a row is wrong; one of unknown outcome is not."""
+    strange = {"99": LedgerRow(1, 2, 0, 0), "98": LedgerRow(0, 0, 0, 0), "97": LedgerRow(1, 2, 1, 2)}
     assert answers.ledger_line("credits", strange, {"1": 5}, {"1": 5}).found == 1
+
+
+def test_ledger_of_accounts_whose_rows_went() -> None:
+    """A row that went, as a count by groups does, is right where requests emptied it, and else wrong."""
+    before, emptied = {"1": 3, "2": 4}, LedgerRow(3, -3, 0, 0)
+    assert answers.ledger_line("messages", {"1": emptied}, before, {"2": 4}).holds
+    assert answers.ledger_line("messages", {"1": emptied}, before, {}).found == 1
 
 
 def test_ledger_sentence() -> None:

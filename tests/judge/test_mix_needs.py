@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from builders.facts import outcomes
 from builders.mix import day_at
+from builders.requests import needing
+from fairground.generators import engine_plan
 from fairground.judge import answers, needs, statements, thresholds
 from fairground.judge.written import Probe, with_probes
-from fairground.measure import audit
+from fairground.measure import audit, prober
 from fairground.model import (
+    Audit,
     AuditLine,
     DatabaseUse,
     DatabaseWork,
+    Load,
     Needs,
     RequestResult,
     Result,
+    TableNeed,
     TableWork,
     Workload,
 )
@@ -68,7 +74,7 @@ def test_an_honest_mix_holds(day: Workload) -> None:
     """Commits, scans, rows read and rows written are sums over the requests, each by its own good answers."""
     found = lines(day, result(), replace(USE, work=work()))
     assert {id: line.expected_min for id, line in found.items()} == {
-        "commits": 1_000, "commits-most": 0, "scans-entries": 700, "rows-entries": 6_000, "inserted-entries": 200,
+        "commits": 1_000, "rows": 6_000, "commits-most": 0, "scans-entries": 700, "rows-entries": 6_000, "inserted-entries": 200,
         "deleted-entries": 100, "statements": 800, "rows-returned": 6_000,
     }  # fmt: skip
     assert all(line.holds for line in found.values())
@@ -116,6 +122,21 @@ def test_what_nobody_declares_is_said(day: Workload) -> None:
 def test_writes_among_the_answers(day: Workload) -> None:
     """Reads ask for no flush of the log and for no transaction number."""
     assert needs.written_answers(day, result()) == 300 and needs.writes_among(90, day, result()) == 30
+
+
+def test_answers_that_write_at_times_are_held_to_no_commit(day: Workload) -> None:
+    """Nobody knows which of them wrote: no transaction, no flush and no moment is asked for, and no request of the lab's own sent."""
+    seldom = TableNeed(scans=1, deleted=0.4)
+    mix = day.change(
+        lambda one: replace(one, ledger=(), needs=Needs(tables={"entries": seldom})) if one.name == "remove" else one
+    )
+    assert needs.written_answers(mix, result()) == 200
+    alone = replace(mix, requests=(mix.request("remove"),), audit=Audit(writes=True))
+    assert needs.written_answers(alone, result()) == 0 and prober.request_of(alone) is None
+    asked = cast(list[dict[str, object]], engine_plan.plan(alone, Load(), "h", 80, 7, {})["requests"])
+    assert [one["log"] for one in asked] == [None]
+    always = needing(alone, tables={"entries": replace(seldom, deleted=1)})
+    assert needs.written_answers(always, result()) == result().done and prober.request_of(always) is not None
 
 
 def test_good_answers_by_name_are_in_invariants(day: Workload) -> None:

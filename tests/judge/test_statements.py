@@ -248,6 +248,25 @@ def test_a_portal_that_is_fetched_in_part_does_not_hold() -> None:
         assert counted is not None and (counted.found, counted.holds) == (rows, holds)
 
 
+@pytest.mark.parametrize(("holds", "read"), [(1, {"items": 100}), (1, {"items": 1, "orders": 1}), (0, {"items": 100}), (10, {})])
+def test_an_answer_may_hold_fewer_rows_than_it_reads(holds: int, read: Mapping[str, int]) -> None:
+    """A sum reads many rows and returns one, as does a join of two tables: the line asks for no more than the answer holds."""
+    text, tables = "SELECT count(*) FROM items", {name: TableNeed(rows=rows) for name, rows in read.items()}
+    asked = needing(WORKLOADS["page"], rows_per_answer=holds, statements=(text,), tables=tables)
+    work = DatabaseWork({}, None, {text: StatementWork(GOOD, GOOD, 5.0)})
+    every = statements.lines(asked, RESULT, use({}, work=work), RULES)
+    returned = next((one for one in every if one.id == "rows-returned"), None)
+    assert (returned is not None) == bool(holds and read) and (returned is None or returned.holds)
+
+
+@pytest.mark.parametrize(("rows", "entries", "found"), [(0, 20, 20), (20, 90, 20), (0, 19, 19), (0, 90, 90)])
+def test_rows_that_an_index_holds_are_read(rows: int, entries: int, found: int) -> None:
+    """Entries of indexes count where too few rows were read, and are held to the same bounds: they pay for no other answers."""
+    work = DatabaseWork({"items": TableWork(GOOD, rows * GOOD, 0, index_entries=entries * GOOD)})
+    counted = line("page", use({}, work=work), "rows-items")
+    assert counted is not None and (counted.found, counted.holds) == (found * GOOD, found == 20)
+
+
 def test_tables_and_functions_are_held_against_the_answers() -> None:
     """Scans, rows and calls below what the answers need do not hold; a table that is gone does not either."""
     full = use({}, work=DatabaseWork({"users": TableWork(GOOD, 100 * GOOD)}))
@@ -320,6 +339,8 @@ def test_work_since_a_moment() -> None:
     """Counters are differences, what was not counted before counts from 0, and what is unknown stays unknown."""
     before = DatabaseWork({"users": TableWork(2, 200)}, {"f": 3}, {"a": StatementWork(1, 1, 2.0), "b": StatementWork(4, 4, 4.0)})
     assert TableWork(5, 500, 400).since(TableWork(2, 200, 150)) == TableWork(3, 300, 250)
+    entries = TableWork(5, 500, index_entries=50)
+    assert entries.since(TableWork(2, 200, index_entries=20)).index_entries == 30 and (entries + entries).index_entries == 100
     assert TableWork(5, 500, 400).since(TableWork(2, 200)) == TableWork(3, 300, None)
     after = DatabaseWork(
         {"users": TableWork(5, 500), "new": TableWork(1, 1)},

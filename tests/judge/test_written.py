@@ -62,7 +62,14 @@ def test_a_write_that_could_not_be_looked_for_is_told() -> None:
     (found,) = written.findings([ON_TIME, replace(LATE, looked=False), replace(ON_TIME, unflushed=True, looked=False)], 2.0)
     assert (found.id, found.severity) == ("writes-not-looked-for", Severity.WARN)
     assert found.sentence.startswith("of 3 acknowledged writes, 2 could not be looked for")
-    assert written.findings([replace(REFUSED, looked=False)], 2.0) == ()
+    assert written.findings([ON_TIME, replace(REFUSED, looked=False)], 2.0) == ()
+
+
+def test_requests_that_were_all_refused_are_told() -> None:
+    """Without an acknowledged write nothing was looked for, and a server that refuses them all does not pass in silence."""
+    (found,) = written.findings([REFUSED, UNKNOWN], 2.0)
+    assert (found.id, found.severity) == ("writes-not-acknowledged", Severity.WARN)
+    assert found.sentence.startswith("of 2 requests of the lab's own none was acknowledged")
 
 
 @pytest.mark.parametrize(

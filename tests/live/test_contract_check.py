@@ -93,6 +93,31 @@ def test_each_mistake_is_told(places: Places, tmp_path: Path) -> None:
 
 
 @pytest.mark.live
+def test_a_function_may_be_in_any_schema(places: Places, tmp_path: Path) -> None:
+    """Its calls are counted wherever it is."""
+    moved = (
+        ("schema.sql", "CREATE FUNCTION pick(", "CREATE SCHEMA yard;\nCREATE FUNCTION yard.pick("),
+        ("rights.sql", "ON FUNCTION pick FROM PUBLIC", "ON FUNCTION yard.pick FROM PUBLIC"),
+        ("rights.sql", "ON FUNCTION pick TO", "ON FUNCTION yard.pick TO"),
+        ("rights.sql", "GRANT USAGE ON SCHEMA public", "GRANT USAGE ON SCHEMA yard, public"),
+        ("workloads/pick.toml", '"SELECT pick($1)"', '"SELECT yard.pick($1)"'),
+    )
+    assert told(places, tmp_path, *moved).wrong == ()
+
+
+@pytest.mark.live
+def test_a_policy_may_read_what_a_server_sets_first(places: Places, tmp_path: Path) -> None:
+    """A statement that is planned with such a setting alone is not tried, and is no mistake."""
+    policy = "ALTER TABLE tree ENABLE ROW LEVEL SECURITY;\nCREATE POLICY own ON tree USING (apples = current_setting('app.tenant')::int);\n"
+    found = told(places, tmp_path, ("rights.sql", "GRANT USAGE", f"{policy}GRANT USAGE"))
+    assert found.wrong == ()
+    assert found.untried == (
+        "`audit.statements[0]` in `orchard/workloads/trees.toml` cannot be planned by itself"
+        ' (unrecognized configuration parameter "app.tenant"): not tried',
+    )
+
+
+@pytest.mark.live
 def test_right_answers_are_what_the_database_says(places: Places, tmp_path: Path) -> None:
     """Numbers and texts of any type are held as its own texts or as JSON, and what is neither is one mistake each."""
 
@@ -127,6 +152,10 @@ def test_right_answers_are_what_the_database_says(places: Places, tmp_path: Path
         (("rights.sql", "GRANT SELECT ON tree", "GRANT SELECT ON three"), 'rights.sql`, line 3: relation "three"'),
         (("workloads/trees.toml", "SELECT apples FROM tree WHERE id = 1;", "\\\\sit x 1"), "pgbench refuses `limit`"),
         (("workloads/trees.toml", "SELECT id, apples FROM", "SELECT id FROM"), "gives 1 columns, and needs two"),
+        (
+            ("workloads/trees.toml", "SELECT id, apples FROM", "SELECT id, now() FROM"),
+            "gives no JSON, but a value of the kind `datetime`",
+        ),
         (("workloads/trees.toml", "tables = { tree", "tables = { twig"), "names no table"),
         (("workloads/trees.toml", "{ scans = 1 }", "{ scans = 1, also = ['Twig'] }"), "Twig` names no table"),
         (("cases/one.toml", 'matches = "^[0-9]+$"', 'matches = "^x"'), "the right body does not match"),
@@ -136,6 +165,10 @@ def test_right_answers_are_what_the_database_says(places: Places, tmp_path: Path
         (("cases/one.toml", "SELECT (:answer", "SELECT 'f'::text --"), "always counts as true"),
         (("cases/one.toml", '"SELECT count(*) FROM basket" = 1', '"SELECT id FROM tree" = 1'), "no single number"),
         (("contract.toml", "rows = 40", "rows = 40 40"), "is not TOML"),
+        (
+            ("contract.toml", "[numbers]", "[data.a]\nsql = 'SELECT NULL AS b'\n[numbers]"),
+            "`data.a.sql` gives NULL, which no request can have",
+        ),
     ],
 )
 def test_a_mistake_of_each_kind(places: Places, tmp_path: Path, spoiled: tuple[str, str, str], words: str) -> None:

@@ -13,13 +13,14 @@ from typing import Any, cast
 
 import pytest
 
+from builders.contracts import SEEDS
 from builders.mix import CONTRACT, day_at
 from fairground.contract.case import Request
 from fairground.contract.wire import HttpAnswer
 from fairground.host import free_port
 from fairground.measure import supply
-from fairground.model import LabError, Workload
-from fairground.model.contract import DataRequest
+from fairground.model import Audit, LabError, Workload
+from fairground.model.contract import DataRequest, DataTable
 from fairground.model.data import Rows
 from fairground.postgres import Database
 
@@ -47,10 +48,15 @@ class People:
 
     @property
     def description(self) -> list[SimpleNamespace]:
-        return [SimpleNamespace(name=name) for name in ("person", "email")]
+        return [SimpleNamespace(name=name, type_code=kind) for name, kind in (("person", 23), ("email", 25))]
 
-    def fetchmany(self, most: int) -> list[tuple[Any, ...]]:
-        return self.rows[:most]
+    @property
+    def pgresult(self) -> SimpleNamespace:
+        def get_value(row: int, column: int) -> bytes | None:
+            value = self.rows[row][column]
+            return None if value is None else str(value).encode()
+
+        return SimpleNamespace(ntuples=len(self.rows), get_value=get_value)
 
 
 @contextmanager
@@ -133,6 +139,39 @@ def test_a_table_needs_rows_and_not_too_many(rows: int, day: Workload) -> None:
     """That is a mistake of the contract, not of a server."""
     with pytest.raises(LabError, match=r"the statement of the contract's table `data\.people` gives"):
         supply.fill(day, cast(Database, People([(1, "x")] * rows)), supply.ServerAddress("127.0.0.1", 1))
+
+
+def test_a_table_has_no_empty_cell(day: Workload) -> None:
+    """No request can have NULL: the sentence names the column."""
+    with pytest.raises(LabError, match=r"`data\.people` gives NULL as `email`, which no request can have"):
+        supply.fill(day, cast(Database, People([*PEOPLE, (3, None)])), supply.ServerAddress("127.0.0.1", 1))
+
+
+@pytest.mark.live
+def test_cells_are_what_the_database_writes(database: Database) -> None:
+    """Values of any type are texts as PostgreSQL writes them, and whole numbers are numbers."""
+    sql = (
+        "SELECT 7::bigint AS a, true AS b, 10.50::numeric AS c, '{\"k\": [1]}'::jsonb AS d, 'é' AS e, ARRAY[1, 2] AS f,"
+        " '6f1c0a52-0000-4000-8000-000000000001'::uuid AS g, timestamp '2026-01-02 03:04:05.5' AS h, interval '1 day 2 hours' AS i"
+    )
+    database.reset(SEEDS.data(1))
+    found, _ = supply.fill(
+        Workload("w", "", "", (), Audit(), None, data={"all": DataTable(sql)}), database, supply.ServerAddress("127.0.0.1", 1)
+    )
+    assert found.rows["all"].columns == tuple("abcdefghi")
+    assert found.rows["all"].rows == (
+        (
+            7,
+            "true",
+            "10.50",
+            '{"k": [1]}',
+            "é",
+            "{1,2}",
+            "6f1c0a52-0000-4000-8000-000000000001",
+            "2026-01-02 03:04:05.5",
+            "1 day 02:00:00",
+        ),
+    )
 
 
 def test_rows_that_are_written_down_need_no_database(tmp_path: Path) -> None:

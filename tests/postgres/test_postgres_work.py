@@ -93,6 +93,38 @@ def test_tables_of_one_name_are_added_up(fresh: Database) -> None:
     assert eventually(lambda: counted() == TableWork(2, 5, 5, 5))
 
 
+def test_rows_that_an_index_holds_are_read(fresh: Database) -> None:
+    """A scan of a covering index reads its entries and no row; one by a bitmap reads both, and they are the same ones."""
+    with fresh.connect() as connection:
+        connection.execute("CREATE TABLE parts AS SELECT i AS id, i % 10 AS kind FROM generate_series(1, 1000) AS i")
+        connection.execute("CREATE INDEX ON parts (id) INCLUDE (kind)")
+
+        def is_vacuumed() -> bool:
+            connection.execute("VACUUM ANALYZE parts")
+            return fresh.query("SELECT relallvisible = relpages FROM pg_class WHERE relname = 'parts'") == [(True,)]
+
+        assert eventually(is_vacuumed)  # a commit that is not on the disk yet is in no index alone
+
+    def counted() -> TableWork:
+        assert fresh.wait_for_no_connections()
+        with fresh.connect() as connection:
+            return work.work(connection).tables["parts"]
+
+    def read_by(*others: str) -> TableWork:
+        """Ask for forty rows by none of the other ways, and count what that read."""
+        before = counted()
+        with fresh.connect() as connection:
+            for way in others:
+                connection.execute(f"SET enable_{way} = off".encode())
+            assert len(connection.execute("SELECT id, kind FROM parts WHERE id <= 40").fetchall()) == 40
+        return counted().since(before)
+
+    covered = read_by("seqscan", "bitmapscan")
+    assert (covered.rows, covered.index_entries, covered.most_read) == (0, 40, 40)
+    bitmap = read_by("seqscan", "indexonlyscan", "indexscan")
+    assert (bitmap.rows, bitmap.index_entries, bitmap.most_read) == (40, 40, 40)
+
+
 def test_moments_of_commits(fresh: Database) -> None:
     """Rows have the moment of their commit, not of their transaction's beginning, and so have numbers that committed."""
     first = fresh.transactions()

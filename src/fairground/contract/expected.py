@@ -159,6 +159,19 @@ def parse_json(body: bytes, twice: bool = False) -> Any:
     return json.loads(body.decode("utf-8"), object_pairs_hook=unique, parse_constant=constant)
 
 
+def json_of(value: Any) -> Any:
+    """A value of the driver's as JSON has it: `numeric` is a number. ValueError names what JSON has not."""
+    if isinstance(value, list | tuple):
+        return [json_of(one) for one in value]
+    if isinstance(value, Mapping):
+        return {key: json_of(one) for key, one in value.items()}
+    if isinstance(value, Decimal) and value.is_finite():
+        return int(value) if value == value.to_integral_value() else float(value)
+    if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    raise ValueError(f"a value of the kind `{type(value).__name__.lower()}`")
+
+
 def quote_bytes(data: bytes, limit: int = 120) -> str:
     """Bytes for a sentence: escaped, in quotes, shortened."""
     text = data[:limit].decode("utf-8", "backslashreplace").encode("unicode_escape").decode("ascii").replace("`", "'")
@@ -172,23 +185,10 @@ def _known(kind: str, statement: str, probe: AskDatabase, sent: Mapping[str, obj
     if not rows or kind != "json":
         return rows[0][0] if rows else None
     try:
-        return _as_json(rows[0][0])
+        return json_of(rows[0][0])
     except ValueError as error:
         said = f"`{' '.join(statement.split()).replace('`', chr(39))[:80]}` gives no JSON, but {error}"
         raise ContractError(said, "let it select json, as in SELECT to_json(…)") from None
-
-
-def _as_json(value: Any) -> Any:
-    """A value of the driver's as JSON has it: `numeric` is a number. ValueError names what JSON has not."""
-    if isinstance(value, list | tuple):
-        return [_as_json(one) for one in value]
-    if isinstance(value, Mapping):
-        return {key: _as_json(one) for key, one in value.items()}
-    if isinstance(value, Decimal) and value.is_finite():
-        return int(value) if value == value.to_integral_value() else float(value)
-    if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
-        return value
-    raise ValueError(f"a value of the kind `{type(value).__name__.lower()}`")
 
 
 def _statement(kind: str, wanted: object) -> str | None:

@@ -117,7 +117,7 @@ def _at_edge(workload: Workload, one: LoadRequest, edge: Edge, weight: int, bodi
     What must be refused is in no ledger: it writes nothing. Nor is its answer kept.
     """
     path, body = place_values(one.path, edge.values), None if one.body is None else place_values(one.body, edge.values)
-    headers = tuple((name, edge.headers.get(name, value)) for name, value in one.headers)
+    headers = tuple((name, edge.headers.get(name, place_values(value, edge.values, name))) for name, value in one.headers)
     there = dataclasses.replace(one, path=path, body=body, headers=headers, keep={})
     if edge.status:
         errors = workload.contract.errors

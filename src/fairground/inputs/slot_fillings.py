@@ -26,7 +26,7 @@ def slot_mistakes(request: LoadRequest, at: Location, around: Location) -> Itera
     yield from found
     for number, edge in enumerate(request.edges if not found else ()):
         here = (*around, "edge", number, "values")
-        placed = [(here, place_values(text, edge.values) if not header else text, header) for _, text, header in texts]
+        placed = [(here, place_values(text, edge.values, header or None), header) for _, text, header in texts]
         yield from _mistakes(placed)
 
 

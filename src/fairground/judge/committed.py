@@ -79,9 +79,10 @@ def count_line(loads: Sequence[tuple[Sequence[int], Sequence[int]]], clock: Cloc
     return _line(f"at each of {held:,} answers there were as many commits as answers", total, clock)
 
 
-def unknown(why: str) -> Finding:
-    """A note that answers were not held against the moments of commits."""
-    sentence = f"late commits were looked for by the lab's own requests alone, three times a second: {why}"
+def unknown(why: str, probed: bool) -> Finding:
+    """A note that answers were not held against the moments of commits. `probed`: some of the lab's own requests were."""
+    by = "looked for by the lab's own requests alone, three times a second" if probed else "not looked for"
+    sentence = f"late commits were {by}: {why}"
     return Finding("commit-times", Severity.NOTE, sentence)
 
 

@@ -67,9 +67,9 @@ def words_of_mix(counts: Sequence[RequestCount], each: Each, noun: str) -> str:
 
 
 def written_answers(workload: Workload, result: Result) -> int:
-    """The good answers that left something in the database: all of a workload that writes, of a mix those of its writes."""
+    """The good answers of which each left something in the database: all of a workload that writes, of a mix some requests'."""
     if not workload.is_mix:
-        return result.done
+        return 0 if workload.first.writes_at_times else result.done
     return sum(one.good for one in counts_of(workload, result) if one.request.writes)
 
 

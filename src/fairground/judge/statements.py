@@ -225,8 +225,8 @@ def _most_commits(counts: Sequence[RequestCount], database: DatabaseUse, rules: 
 def _returned_lines(workload: Workload, counts: Sequence[RequestCount], work: DatabaseWork | None) -> Iterable[AuditLine]:
     """The line on rows that came back: a portal that is fetched in part reads its table whole, and returns a few of them."""
 
-    def each(need: Needs) -> float:
-        return sum(one.rows for one in need.tables.values())
+    def each(need: Needs) -> float:  # an aggregate or a join reads more rows than an answer holds
+        return min(need.rows_per_answer, sum(one.rows for one in need.tables.values()))
 
     if any(each(one.request.need) for one in counts) and work is not None and work.statements is not None:
         rows = sum(one.rows for text, one in work.statements.items() if kind(normalise(text), workload) == DECLARED)

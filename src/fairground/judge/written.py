@@ -34,7 +34,7 @@ class Probe:
 def findings(probes: Sequence[Probe], patience_s: float) -> tuple[Finding, ...]:
     """Reject if an acknowledged write was not there, or not on the disk, when its answer came: the look was after it."""
     looked = [probe for probe in probes if probe.looked]
-    return (*_late(looked, patience_s), *_unflushed(looked), *_unlooked(probes), *_headers(probes))
+    return (*_refused(probes), *_late(looked, patience_s), *_unflushed(looked), *_unlooked(probes), *_headers(probes))
 
 
 def _headers(probes: Sequence[Probe]) -> tuple[Finding, ...]:
@@ -45,6 +45,14 @@ def _headers(probes: Sequence[Probe]) -> tuple[Finding, ...]:
         return ()
     sentence = f"of {len(told)} answers to requests of the lab's own under load, {len(wrong)} had a wrong header: {wrong[-1]}"
     return (Finding("headers-under-load", Severity.REJECT, sentence, {"looked_at": len(told), "wrong": len(wrong)}),)
+
+
+def _refused(probes: Sequence[Probe]) -> tuple[Finding, ...]:
+    """Warn where no such request was acknowledged: then no write was there to be looked for."""
+    if not probes or any(probe.acknowledged for probe in probes):
+        return ()
+    sentence = f"of {len(probes)} requests of the lab's own none was acknowledged, so that no write was looked for at its answer"
+    return (Finding("writes-not-acknowledged", Severity.WARN, sentence, {"asked": len(probes)}),)
 
 
 def _unlooked(probes: Sequence[Probe]) -> tuple[Finding, ...]:

@@ -59,7 +59,7 @@ class CommitWitness:
             lines = self._count_lines(clock, probes)
         if any(line.id == "late-commits" for line in lines):
             return lines, ()
-        return lines, (committed.unknown(self._why(clock, log)),)
+        return lines, (committed.unknown(self._why(clock, log), any(one.acknowledged for one in probes)),)
 
     def _row_lines(self, log: AnswerLog, clock: ClockBounds | None) -> Sequence[AuditLine]:
         history = self.workload.audit.history

@@ -201,11 +201,12 @@ def begin_probes(
 
 
 def request_of(workload: Workload) -> LoadRequest | None:
-    """The request that is sent to look for its write. None where each that writes needs an earlier answer."""
+    """The request that is sent to look for its write. None where each needs an earlier answer, or may write nothing."""
     written, history = workload.audit.written, workload.audit.history
     named = (written.of if written is not None else "") or (history.of if history is not None else "")
     if named or not workload.is_mix:
-        return workload.request(named)
+        asked = workload.request(named)
+        return None if asked.writes_at_times and written is None and history is None else asked
     keepers = {one.name for one in workload.requests if one.keep}
     return next((one for one in workload.requests if one.writes and not sources_of(one) & keepers), None)
 

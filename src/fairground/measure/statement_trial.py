@@ -123,7 +123,12 @@ class StatementTrial:
             if no is not None and no.position is not None and no.position > len(statement.rstrip()):
                 self.untried.append(f"`{spot.key}` in `{spot.source.shown}` is the beginning of a statement: not tried")
                 return
-            no = no or _unplanned(connection, statement)
+            if no is None and (unplanned := _unplanned(connection, statement)) is not None:
+                no = SaidNo.of(unplanned)
+                if not isinstance(unplanned, psycopg.errors.InsufficientPrivilege):  # a policy may read what a server sets first
+                    said = no.said.replace("`", "'")
+                    self.untried.append(f"`{spot.key}` in `{spot.source.shown}` cannot be planned by itself ({said}): not tried")
+                    return
         if no is not None:
             self._refused(spot, statement, no, "a server's role may not run" if "denied" in no.said else "the database refuses")
             return
@@ -151,8 +156,8 @@ def _prepared(connection: psycopg.Connection[Any], statement: str) -> SaidNo | N
     return SaidNo(foreign.line(said, foreign.SENTENCE_CHARACTERS), int(at) if at.isdecimal() else None, hint or None)
 
 
-def _unplanned(connection: psycopg.Connection[Any], statement: str) -> SaidNo | None:
-    """Plan a prepared statement, which asks for every right that it needs. None: it is not refused."""
+def _unplanned(connection: psycopg.Connection[Any], statement: str) -> psycopg.Error | None:
+    """Plan a prepared statement, which asks for every right that it needs. None: it is planned."""
     words = statement.split(maxsplit=1)
     if not words or words[0].lower() not in EXPLAINED:
         return None
@@ -164,5 +169,5 @@ def _unplanned(connection: psycopg.Connection[Any], statement: str) -> SaidNo | 
         connection.execute("SET plan_cache_mode = force_generic_plan")
         connection.execute(f"EXPLAIN EXECUTE asked{nulls}".encode())
     except psycopg.Error as error:
-        return SaidNo.of(error)
+        return error
     return None

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 
 from fairground.contract.case import Request
 from fairground.contract.expected import kept_values
@@ -22,6 +22,8 @@ from fairground.postgres import Database
 
 MOST_ROWS = 100_000
 """More would make plans of many megabytes."""
+WHOLE, TRUTH = (20, 21, 23, 26), 16
+"""PostgreSQL's numbers of types of whole numbers, and of true and false."""
 PATIENCE_S = 10.0
 CELL = re.compile(r"\{([\w-]+)\.([\w-]+)\}")
 
@@ -92,16 +94,27 @@ def _rows_of(name: str, table: DataTable, database: Database | None) -> Rows:
 def _from_database(name: str, table: DataTable, database: Database) -> Rows:
     with database.connect() as connection:
         cursor = connection.execute(table.sql.encode())
-        columns = tuple(column.name for column in cursor.description or ())
-        rows = tuple(tuple(_cell(value) for value in row) for row in cursor.fetchmany(MOST_ROWS + 1))
-    if not rows or not columns or len(rows) > MOST_ROWS:
-        said = f"more than {MOST_ROWS:,} rows" if rows else "no row"
-        raise LabError(f"the statement of the contract's table `data.{name}` gives {said}", "correct it, or add a LIMIT")
-    return Rows(columns, rows)
+    columns, found = cursor.description or (), cursor.pgresult
+    count, said = found.ntuples if found is not None else 0, f"the statement of the contract's table `data.{name}` gives"
+    if found is None or not count or not columns or count > MOST_ROWS:
+        many = f"more than {MOST_ROWS:,} rows" if count else "no row"
+        raise LabError(f"{said} {many}", "correct it, or add a LIMIT")
+    rows = []
+    for i in range(count):
+        cells = tuple(_cell(found.get_value(i, j), column.type_code) for j, column in enumerate(columns))
+        if None in cells:
+            raise LabError(
+                f"{said} NULL as `{columns[cells.index(None)].name}`, which no request can have", "leave such rows out"
+            )
+        rows.append(cast("tuple[str | int, ...]", cells))
+    return Rows(tuple(column.name for column in columns), tuple(rows))
 
 
-def _cell(value: Any) -> str | int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else str(value)
+def _cell(value: bytes | None, kind: int) -> str | int | None:
+    """A value as PostgreSQL writes it, whole numbers as numbers, and truth in words."""
+    if value is None or kind in WHOLE:
+        return None if value is None else int(value)
+    return {b"t": "true", b"f": "false"}[value] if kind == TRUTH else value.decode()
 
 
 def _from_server(name: str, table: DataTable, parent: Rows, address: ServerAddress) -> Rows | str:

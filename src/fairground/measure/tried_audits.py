@@ -20,8 +20,8 @@ from fairground.model.workload import GOOD
 from fairground.postgres import binary
 
 COUNTED = """SELECT 1 FROM pg_proc JOIN pg_language ON pg_language.oid = prolang
-WHERE proname = %(name)s AND pronamespace = 'public'::regnamespace AND lanname NOT IN ('sql', 'c', 'internal')"""
-"""Finds a function whose calls the lab's database counts: those of SQL are part of the statement that calls them."""
+WHERE proname = %(name)s AND lanname NOT IN ('sql', 'c', 'internal')"""
+"""Finds a function, of any schema, whose calls the database counts: those of SQL are part of the statement that calls them."""
 THERE = """SELECT 1 FROM pg_stat_user_tables JOIN pg_class ON pg_class.oid = relid
 WHERE pg_class.relname = %(name)s AND NOT relispartition"""
 """Finds a table of any schema: the work on a partition is that of the whole table."""
@@ -82,6 +82,9 @@ def try_tables(trial: StatementTrial, source: Source, tables: Mapping[str, DataT
         if rows is not None and not rows:
             trial.right -= 1
             trial.refuse(spot, f"`{spot.key}` gives no row, so that no request could draw one, in", "correct the statement")
+        elif any(None in row for row in rows or ()):
+            trial.right -= 1
+            trial.refuse(spot, f"`{spot.key}` gives NULL, which no request can have, in", "leave such rows out")
 
 
 def try_limit(trial: StatementTrial, source: Source, workload: Workload, keeper: Keeper, folder: Path) -> None:
@@ -119,6 +122,12 @@ def _table(trial: StatementTrial, source: Source, request: LoadRequest, around: 
         trial.right -= 1
         said = f"gives {len(rows[0])} columns, and needs two," if rows else "gives no row, so that no answer could be right,"
         trial.refuse(spot, f"`{spot.key}` {said} in", "select what is in the slot, and its answer")
+        return
+    try:
+        expected.json_of([answer for _, answer in rows or ()])
+    except ValueError as error:
+        trial.right -= 1
+        trial.refuse(spot, f"`{spot.key}` gives no JSON, but {error}, in", "let it select json, as in SELECT id, to_json(…)")
 
 
 def _audit(trial: StatementTrial, source: Source, workload: Workload) -> None:

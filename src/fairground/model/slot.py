@@ -58,9 +58,9 @@ def find_slots(text: str, header: str | None = None) -> Iterator[FoundSlot]:
         before = ""
 
 
-def place_values(text: str, values: Mapping[str, str]) -> str:
-    """Put values, by the names of slots, in the place of those slots of a template."""
-    for slot in reversed(list(find_slots(text))):
+def place_values(text: str, values: Mapping[str, str], header: str | None = None) -> str:
+    """Put values, by the names of slots, in the place of those slots of a template. `header`: as in `find_slots`."""
+    for slot in reversed(list(find_slots(text, header))):
         if slot.name is not None and slot.name in values:
             text = text[: slot.start] + values[slot.name] + text[slot.end :]
     return text

@@ -22,18 +22,25 @@ class TableWork:
     inserted: int = 0
     updated: int = 0
     deleted: int = 0
+    index_entries: int = 0
+    """Entries that indexes gave. Where one holds all that is asked for, that is what was read, and no row was."""
+
+    @property
+    def most_read(self) -> int:
+        """The rows that were read at most, those of which an index held all among them: two indexes may give an entry for one."""
+        return max(self.rows, (self.sequential_rows or 0) + self.index_entries)
 
     def since(self, before: TableWork) -> TableWork:
         """The work that was done after `before`."""
         sequential = (self.sequential_rows, before.sequential_rows)
         known = None if sequential[0] is None or sequential[1] is None else sequential[0] - sequential[1]
-        written = (getattr(self, kind) - getattr(before, kind) for kind in WRITES)
+        written = (getattr(self, kind) - getattr(before, kind) for kind in (*WRITES, "index_entries"))
         return TableWork(self.scans - before.scans, self.rows - before.rows, known, *written)
 
     def __add__(self, other: TableWork) -> TableWork:
         sequential = (self.sequential_rows, other.sequential_rows)
         known = None if sequential[0] is None or sequential[1] is None else sequential[0] + sequential[1]
-        written = (getattr(self, kind) + getattr(other, kind) for kind in WRITES)
+        written = (getattr(self, kind) + getattr(other, kind) for kind in (*WRITES, "index_entries"))
         return TableWork(self.scans + other.scans, self.rows + other.rows, known, *written)
 
 

@@ -126,9 +126,9 @@ class Needs:
     """Function → calls that one answer needs."""
 
     @property
-    def writes(self) -> bool:
-        """True if one good answer writes rows of a table that is declared."""
-        return any(one.inserted or one.updated or one.deleted for one in self.tables.values())
+    def most_written(self) -> float:
+        """The rows that one good answer writes of a declared table in one way, at most. Below 1 some answers write nothing."""
+        return max((max(one.inserted, one.updated, one.deleted) for one in self.tables.values()), default=0.0)
 
 
 @dataclass(frozen=True)
@@ -228,8 +228,13 @@ class LoadRequest:
 
     @property
     def writes(self) -> bool:
-        """True if its good answers are known to leave something in the database."""
-        return bool(self.ledger) or self.need.writes
+        """True if each of its good answers is known to leave something in the database."""
+        return bool(self.ledger) or self.need.most_written >= 1
+
+    @property
+    def writes_at_times(self) -> bool:
+        """True if some of its good answers are known to leave nothing there, and others something."""
+        return not self.writes and self.need.most_written > 0
 
     @property
     def templates(self) -> tuple[str, ...]:

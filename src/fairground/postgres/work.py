@@ -13,7 +13,8 @@ from fairground.postgres.names import MARKED
 TABLES = (
     "SELECT whole.relname, sum(coalesce(seq_scan, 0) + coalesce(idx_scan, 0))::bigint,"
     " sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::bigint, sum(coalesce(seq_tup_read, 0))::bigint,"
-    " sum(n_tup_ins)::bigint, sum(n_tup_upd)::bigint, sum(n_tup_del)::bigint"
+    " sum(n_tup_ins)::bigint, sum(n_tup_upd)::bigint, sum(n_tup_del)::bigint,"
+    " coalesce(sum((SELECT sum(idx_tup_read) FROM pg_stat_user_indexes AS one WHERE one.relid = part.relid)), 0)::bigint"
     " FROM pg_stat_user_tables AS part JOIN pg_class AS whole ON whole.oid = coalesce(pg_partition_root(part.relid), part.relid)"
     " WHERE %(numbers)s::oid[] IS NULL OR whole.oid = ANY(%(numbers)s::oid[]) GROUP BY whole.relname"
 )
