@@ -87,6 +87,13 @@ TABLES = [
     ('for_each = "people"', 'for_each = "persons"', "there is no table `persons` for `data.sessions.for_each` of"),
     ('keep = { token = "token" }', "", "`data.sessions.keep` is missing in"),
     ('path = "/login"', 'path = "login"', "`data.sessions.request.path` is `login` in"),
+    ("{people.email}", "{people}", "`{people}` in `data.sessions.request.body` is no cell of `people` in"),
+    ('path = "/login"', 'path = "/login/{int:1..9}"', "`{int:1..9}` in `data.sessions.request.path` is no cell of `people` in"),
+    (
+        'content-type = "application/json"',
+        'x = "{sessions.token}"',
+        "`{sessions.token}` in `data.sessions.request.headers.x` is no",
+    ),
     ("[data.people]", "[data.People]", "`People` is not a valid name for a table of"),
 ]
 
@@ -98,6 +105,15 @@ def test_a_mistake_in_a_table_is_told(right: str, wrong: str, said: str, tmp_pat
     with pytest.raises(LabError) as error:
         contract_at(tmp_path, CONTRACT.replace(right, wrong, 1))
     assert said in error.value.message and "contract.toml`" in error.value.message
+
+
+def test_the_request_of_a_table_names_cells_that_are_there(tmp_path: Path) -> None:
+    """Columns that are written down are known, and braces of JSON are no slots."""
+    written = CONTRACT.replace('sql = "SELECT person, email FROM people LIMIT $people"', 'rows = [{ person = 1, email = "a" }]')
+    contract_at(tmp_path, written.replace('\'{{"email":"{people.email}"}\'', '\'{"a":{"email":"{people.email}"}}\''))
+    with pytest.raises(LabError, match=r"`\{people.emial\}` in `data.sessions.request.body` is no cell of `people` in") as error:
+        contract_at(tmp_path, written.replace("{people.email}", "{people.emial}"))
+    assert error.value.hint == "write {people.person}, {people.email}; a brace is `{{`"
 
 
 def test_one_request_may_be_written_without_an_audit(tmp_path: Path) -> None:

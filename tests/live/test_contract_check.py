@@ -83,6 +83,17 @@ def test_a_column_that_no_table_has_is_told(places: Places, tmp_path: Path, colu
 
 
 @pytest.mark.live
+def test_a_request_that_fills_a_table_names_columns_that_are_there(places: Places, tmp_path: Path) -> None:
+    """Those of a statement only the database knows."""
+    tables = (
+        '[data.ages]\nfor_each = "people"\nrequest = { method = "GET", path = "/{people.numbre}" }\nkeep = { age = "age" }\n'
+        '[data.people]\nsql = "SELECT id AS number FROM tree"\n[numbers]'
+    )
+    (found,) = told(places, tmp_path, ("contract.toml", "[numbers]", tables)).wrong
+    assert found.message.startswith("`data.people` has no `numbre` for `data.ages.request` of") and "`number`" in str(found.hint)
+
+
+@pytest.mark.live
 def test_each_mistake_is_told(places: Places, tmp_path: Path) -> None:
     """A contract without a mistake passes; of many mistakes each is told, with its file and its line, and no other."""
     assert told(places, tmp_path).wrong == ()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from fairground.inputs.variants import NAME
 from fairground.model.contract import DataTable, names_in
 from fairground.model.source import Location, Source, location_text, nearest
+
+SLOT = re.compile(r"\{([A-Za-z_][^{}\"]*)\}")
+"""What looks like a slot in the request of a table: an object of JSON begins otherwise."""
 
 
 def require_names(source: Source, here: Location, text: str, known: Mapping[str, object] | tuple[str, ...]) -> None:
@@ -49,8 +53,20 @@ def _check_asked(
         place, hint = (*here, "keep"), 'name what it keeps: { token = "token" }'
         raise source.error(place, f"`{location_text(place)}` is missing in", hint)
     place = (*here, "request", "path")
-    texts = {"path": table.request.path, "body": table.request.body or "", **table.request.headers}
-    for key, text in texts.items():
-        require_names(source, (*here, "request", key), text, known)
+    texts: dict[Location, str] = {place: table.request.path, (*here, "request", "body"): table.request.body or ""}
+    texts |= {(*here, "request", "headers", name): text for name, text in table.request.headers.items()}
+    for at, text in texts.items():
+        require_names(source, at, text, known)
+        _require_cells(source, at, text, table.for_each, tables[table.for_each])
     if not table.request.path.startswith(("/", "$")):
         raise source.error(place, f"`{location_text(place)}` is `{table.request.path}` in", "begin it with `/`")
+
+
+def _require_cells(source: Source, here: Location, text: str, name: str, parent: DataTable) -> None:
+    """Refuse a slot that is no cell of the table `name`: it would be sent as it is written."""
+    for found in SLOT.finditer(text.replace("{{", "  ")):
+        table, _, column = found[1].partition(".")
+        if table != name or not column or (parent.rows and column not in parent.rows[0]):
+            cells = ", ".join(f"{{{name}.{one}}}" for one in parent.rows[0]) if parent.rows else f"{{{name}.COLUMN}}"
+            problem = f"`{found[0]}` in `{location_text(here)}` is no cell of `{name}` in"
+            raise source.error(here, problem, f"write {cells}; a brace is `{{{{`")
