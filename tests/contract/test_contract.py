@@ -137,6 +137,13 @@ def test_a_request_names_cells() -> None:
     assert (filled.target, filled.headers[0][1], filled.body) == ("/a/7/{kept}", "Bearer secret", b'{"a":1}')
 
 
+def test_a_request_names_what_is_kept() -> None:
+    """Of path and headers each name, of a body whole values alone: what else has braces there may be a query."""
+    asked = Request("POST", "${paths}/{id}", headers=(("x", "a{of}b"),), body=b'{"a":"{one}","b":{two},"query":"{users{name}}"}')
+    assert asked.kept_names == ("id", "of", "one", "two")
+    assert Request("GET", "", raw=b"GET /{id}").kept_names == ()
+
+
 def test_a_case_is_tried_with_one_row(healthy: tuple[Server, Database]) -> None:
     """The row is asked for once a case; its cells are in requests, and by their columns in statements."""
     server, _ = healthy
@@ -342,6 +349,10 @@ MISTAKES = [
     (A + "request='GET /'\n[case.expect]\nbody.json.id.number=[2,1]", "`number` of `id` in the rule is not a range", ""),
     (A + "request='GET /'\n[case.expect]\nbody.json.id.text.length=[true,1]", "`text` of `id` in the rule has no `length`", ""),
     (A + "request='GET /'\nkeep={n='n'}\nexpect={body.list.length.slot='n'}", "names the slot `n`, which no earlier step", "none"),
+    (A + "request='GET /'\nkeep={id='id'}\n[[case.steps]]\nrequest='GET /{idd}'", "names `{idd}` in a request, and no", "names: id"),
+    (A + "request={line='POST /', body='{\"id\":\"{idd}\"}'}", "names `{idd}` in a request, and no earlier step keeps it", "none"),
+    (A + "kind='pipeline'\nrequest='GET /'\nkeep={id='id'}", "of kind `pipeline` has `keep`, and no later request", "leave it out"),
+    ("[disturbance]\nask={request='GET /{id}'}\n" + A + "procedure='terminates'", "`disturbance` names `{id}` in a request", ""),
     (A + "request={raw='GET /日'}", "`case[0].request.raw` has `日`, which is no byte, in", "for each byte"),
     (A + "request='GET /'\n[case.expect]\nheaders.date='nwo'", "is none of text, now, absent, nor a table", ""),
     (A + "request='GET /'\n[case.expect]\nmatches='('", "`case[0].expect.matches` is no pattern", "correct it"),

@@ -15,6 +15,8 @@ from fairground.model.wire import ACCEPT, request_bytes
 
 NAMED = re.compile(r"\{(\w+(?:[\w-]*\.[\w-]+)?)\}")
 """`{name}` of what an earlier answer said, or `{table.column}`."""
+WHOLE = re.compile(r"""(?:^|(?<=["=:,\[ ]))\{(\w+)\}(?=["&,}\]]|$)""")
+"""A `{name}` that is a whole value of a body: other braces in one may be its own."""
 
 
 class CaseKind(StrEnum):
@@ -67,6 +69,16 @@ class Request:
         texts = (self.target, *(value for _, value in self.headers), (self.body or b"").decode("utf-8", "replace"))
         names = (found[1].partition(".") for text in texts for found in NAMED.finditer(text) if "." in found[1])
         return tuple((table, column) for table, _, column in names)
+
+    @property
+    def kept_names(self) -> tuple[str, ...]:
+        """Each `{name}` that stands for what an earlier answer said."""
+        if self.raw is not None:
+            return ()
+        texts = (self.target, *(value for _, value in self.headers))
+        found = [one for text in texts for one in NAMED.finditer(text) if not text.endswith("$", 0, one.start())]  # no `${path}`
+        found += WHOLE.finditer((self.body or b"").decode("utf-8", "replace"))
+        return tuple(one[1] for one in found if "." not in one[1])
 
     def encode(self, host: str, port: int) -> bytes:
         """The bytes on the wire: those of a load, with the case's own headers after `accept`."""
