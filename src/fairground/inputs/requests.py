@@ -36,7 +36,20 @@ def texts_of(request: LoadRequest, at: RequestPlaces) -> list[tuple[Location, st
     found += [((*at.request, "headers", name), value) for name, value in request.headers]
     for i, edge in enumerate(request.edges):
         found += [((*at.around, "edge", i, "values", slot), text) for slot, text in edge.values.items()]
+        found += [((*at.around, "edge", i, "headers", header), text) for header, text in edge.headers.items()]
     return found
+
+
+def texts_of_answer(rule: object, here: Location) -> Iterator[tuple[Location, str]]:
+    """Yield the texts at any depth of a right body, but for statements: the database refuses a `$name` there."""
+    if isinstance(rule, str):
+        yield here, rule
+    elif isinstance(rule, Mapping):
+        for key, value in rule.items():
+            yield from texts_of_answer(value, (*here, key)) if key != "table" else ()
+    elif isinstance(rule, list | tuple):
+        for number, value in enumerate(rule):
+            yield from texts_of_answer(value, (*here, number))
 
 
 def check(source: Source, asked: Sequence[tuple[LoadRequest, RequestPlaces]], values: Mapping[str, object]) -> None:
@@ -61,13 +74,13 @@ def _check_request(source: Source, one: LoadRequest, at: RequestPlaces, values: 
         raise source.error(place, f"`{location_text(place)}` is `{one.path}` in", "begin it with `/`")
     for place, wrong in slot_mistakes(one.fill(values), at.request, at.around):
         raise source.error(place, f"{wrong}, in `{location_text(place)}` of", f"slots: {SPELLINGS}")
-    _check_answer(source, one, at.around)
+    _check_answer(source, one, at.around, values)
     _check_ledger(source, one, at.around)
     audits.check_needs(source, at.needs, one.need)
     edges.check(source, at.around, one)
 
 
-def _check_answer(source: Source, one: LoadRequest, around: Location) -> None:
+def _check_answer(source: Source, one: LoadRequest, around: Location, values: Mapping[str, object]) -> None:
     here = (*around, "expect")
     shown = location_text((*here, "body"))
     if one.expect.check_one_in < 1:
@@ -78,7 +91,7 @@ def _check_answer(source: Source, one: LoadRequest, around: Location) -> None:
         hint = f"give it one of the keys {', '.join(sorted(BODY_RULES))}"
         raise source.error((*here, "body"), f"`{shown}` is unclear in", hint)
     kind = next(iter(body), None)
-    if kind in SHAPES and (wrong := shape.mistake({kind: body[kind]}, "the body")) is not None:
+    if kind in SHAPES and (wrong := shape.mistake({kind: body[kind]}, "the body", values)) is not None:
         raise source.error((*here, "body"), f"`{shown}` is unclear ({wrong}) in", "docs/contracts.md has the grammar")
     folds = (one.expect.body or {}).get(ANY_CASE, False)
     if not isinstance(folds, bool) or folds and kind not in SHAPES:
