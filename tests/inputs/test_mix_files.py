@@ -43,6 +43,10 @@ def test_names_are_filled_in_everywhere(tmp_path: Path) -> None:
     day = day_at(tmp_path).fill({"entries": "/api/list", "people": 3})
     assert [one.path for one in day.requests] == ["/api/list?page={int:1..2}", "/api/list", "/api/list/{create.id:once}"]
     assert day.data["people"].sql.endswith("LIMIT 3")
+    written = CONTRACT.replace(
+        'sql = "SELECT person, email FROM people LIMIT $people"', 'rows = [{ person = "$people", email = "a$people" }]'
+    )
+    assert day_at(tmp_path, contract=written).fill({"people": 3}).data["people"].rows == ({"person": 3, "email": "a3"},)
 
 
 MISTAKES = [
@@ -90,6 +94,11 @@ TABLES = [
     ('for_each = "people"', 'for_each = "persons"', "there is no table `persons` for `data.sessions.for_each` of"),
     ('keep = { token = "token" }', "", "`data.sessions.keep` is missing in"),
     ('path = "/login"', 'path = "login"', "`data.sessions.request.path` is `login` in"),
+    (
+        'sql = "SELECT person, email FROM people LIMIT $people"',
+        'rows = [{ person = "$persons", email = "a" }]',
+        "unknown `$persons` in `data.people.rows[0].person` of",
+    ),
     ("{people.email}", "{people}", "`{people}` in `data.sessions.request.body` is no cell of `people` in"),
     ('path = "/login"', 'path = "/login/{int:1..9}"', "`{int:1..9}` in `data.sessions.request.path` is no cell of `people` in"),
     (

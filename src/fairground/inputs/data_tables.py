@@ -34,6 +34,8 @@ def check_tables(source: Source, tables: Mapping[str, DataTable], known: Mapping
             if not row or row.keys() != table.rows[0].keys():
                 place, hint = (*here, "rows", i), f"every row has the columns {', '.join(table.rows[0]) or 'of the first'}"
                 raise source.error(place, f"`{location_text(place)}` has other columns in", hint)
+            for column, cell in row.items() if known else ():  # where nothing has a name a cell is what it says
+                require_names(source, (*here, "rows", i, column), str(cell), known)
         require_names(source, (*here, "sql"), table.sql, known)
         if table.request is not None:
             _check_asked(source, here, table, tables, known)
