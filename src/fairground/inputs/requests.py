@@ -10,7 +10,7 @@ from fairground.inputs.slot_fillings import SPELLINGS, slot_mistakes
 from fairground.inputs.variants import NAME
 from fairground.model import LoadRequest, shape
 from fairground.model.contract import header_mistake
-from fairground.model.slot import has_slot, names_of, slots_of, sources_of
+from fairground.model.slot import has_slot, is_number, names_of, slots_of, sources_of
 from fairground.model.source import Location, Source, location_text, names_hint, nearest
 
 ANY_CASE = "any_case"
@@ -142,6 +142,9 @@ def _check_ledger(source: Source, one: LoadRequest, around: Location) -> None:
                 place = (*around, "ledger", i, key)
                 problem = f"the request has no slot `{slot}` for `{location_text((*around, 'ledger'))}` of"
                 raise source.error(place, problem, names_hint(names_of(one), "slots"))
+            if key == "add" and slot != "1" and not is_number(one, slot):
+                problem = f"the slot `{slot}` holds words and cannot be added, in"
+                raise source.error((*around, "ledger", i, key), problem, "name one that draws a number, such as {int:1..9}, or 1")
 
 
 def _check_kept(source: Source, one: LoadRequest, at: RequestPlaces, all_of_them: Sequence[LoadRequest]) -> None:
@@ -157,6 +160,11 @@ def _check_kept(source: Source, one: LoadRequest, at: RequestPlaces, all_of_them
         if slot.source in keepers and key not in keepers[slot.source].keep:
             hint = nearest(key, list(keepers[slot.source].keep), "names")
             raise source.error(place, f"the request `{slot.source}` keeps no `{key}` for `{location_text(place)}` of", hint)
+    kept = {slot.name for slot in slots_of(one) if slot.source in keepers}
+    for i, entry in enumerate(one.ledger):
+        if entry.account in kept or entry.account.partition(".")[0] in used:
+            problem = f"`{entry.account}` is kept of an answer, and no account for `{location_text((*at.around, 'ledger'))}` of"
+            raise source.error((*at.around, "ledger", i, "account"), problem, "name a slot that draws, or a cell of a table")
 
 
 def no_slot(source: Source, one: LoadRequest, place: Location, slot: str) -> Exception:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from fairground.model import LoadRequest
-from fairground.model.slot import BRACES, FoundSlot, find_slots, place_values
+from fairground.model.slot import BRACES, NUMBERS, FoundSlot, find_slots, place_values
 from fairground.model.source import Location
 
 FARTHEST = 10**15
@@ -58,7 +58,7 @@ class _SlotReader:
             return f"is a second slot called `{name}`"
         wrong = None if slot.source is not None else self._filling_mistake(slot.filling)
         if name is not None:
-            self._holds_number[name] = slot.filling.startswith(("int:", "low:", "high:", "seq"))
+            self._holds_number[name] = slot.filling.startswith(NUMBERS)
         return wrong
 
     def _filling_mistake(self, filling: str) -> str | None:
