@@ -103,6 +103,12 @@ TABLES = [
         'rows = [{ person = "$persons", email = "a" }]',
         "unknown `$persons` in `data.people.rows[0].person` of",
     ),
+    (
+        'sql = "SELECT person, email FROM people LIMIT $people"',
+        'rows = [{ token = 1, email = "a" }]',
+        "`data.sessions` has two columns `token`, in",
+    ),
+    ('keep = { token = "token" }', 'keep = { "the token" = "token" }', "`data.sessions` has a column `the token`, which no slot"),
     ("{people.email}", "{people}", "`{people}` in `data.sessions.request.body` is no cell of `people` in"),
     ('path = "/login"', 'path = "/login/{int:1..9}"', "`{int:1..9}` in `data.sessions.request.path` is no cell of `people` in"),
     (

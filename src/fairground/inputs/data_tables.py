@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from fairground.inputs.variants import NAME
 from fairground.model.contract import DataTable, names_in
+from fairground.model.data import column_mistake
 from fairground.model.source import Location, Source, location_text, nearest
 
 SLOT = re.compile(r"\{([A-Za-z_][^{}\"]*)\}")
@@ -36,6 +37,11 @@ def check_tables(source: Source, tables: Mapping[str, DataTable], known: Mapping
                 raise source.error(place, f"`{location_text(place)}` has other columns in", hint)
             for column, cell in row.items() if known else ():  # where nothing has a name a cell is what it says
                 require_names(source, (*here, "rows", i, column), str(cell), known)
+        beside = tables[table.for_each].rows if table.for_each in tables else ()
+        columns = [name for rows in (table.rows, beside) for name in (rows[0] if rows else ())]
+        if (wrong := column_mistake([*columns, *table.keep])) is not None:
+            part = "keep" if table.keep else "rows"
+            raise source.error((*here, part), f"`{location_text(here)}` {wrong}, in", "call it otherwise")
         require_names(source, (*here, "sql"), table.sql, known)
         if table.request is not None:
             _check_asked(source, here, table, tables, known)

@@ -12,6 +12,7 @@ from fairground.contract.wire import HttpAnswer
 from fairground.measure.statement_trial import TEXTS, Spot, StatementTrial
 from fairground.model import LabError
 from fairground.model.contract import DataTable, names_in
+from fairground.model.data import column_mistake
 from fairground.model.source import Location, Source, nearest
 
 SAFE = ("GET", "HEAD", "OPTIONS")
@@ -51,8 +52,11 @@ def try_case(trial: StatementTrial, placed: PlacedCase) -> None:
 
 
 def try_requests(trial: StatementTrial, source: Source, tables: Mapping[str, DataTable]) -> None:
-    """Try that the requests which fill tables name columns that are there. Their own statements were tried before."""
+    """Try that columns have names of their own, and that requests name some that are there. Statements were tried before."""
     for name, table in tables.items():
+        around, wrong = (column_mistake(trial.columns.get(one, ())) for one in (table.for_each, name))
+        if wrong is not None and around is None:
+            trial.refuse(Spot(source, ("data", name)), f"`data.{name}` {wrong}, in", "call it otherwise, as in `SELECT 1 AS one`")
         asked = table.request
         for text in (asked.path, asked.body or "", *asked.headers.values()) if asked is not None else ():
             for of, column in Request("", text).cells:
