@@ -60,6 +60,7 @@ MISTAKES = [
     ('add = "1"', 'add = "title"', "the slot `title` holds words and cannot be added, in"),
     ('add = "1"', 'add = "-sessions.person"', "the slot `sessions.person` holds words and cannot be added, in"),
     ("[audit.written]", '[audit.history]\nof = "create"\nslots = ["title"]\nsql = ""\n[audit.written]', "`title` of `audit.history` holds words"),
+    ("{choice:milk|bread}", "{file:titles}", "`{file:titles}` is no slot, in `request[1].body` of"),
     ("{create.id:once}", "{create.key:once}", "the request `create` keeps no `key` for `request[2].path` of"),
     ("{create.id:once}", "{made.id}", "nothing is called `made` for a slot of `request[2].path` of"),
     ('body = \'{{"title":"{choice:milk|bread}"}\'', 'body = \'{{"title":"{title=create.id}"}\'', "`create` names what `create` keeps, in"),
