@@ -137,6 +137,15 @@ def test_a_request_names_cells() -> None:
     assert (filled.target, filled.headers[0][1], filled.body) == ("/a/7/{kept}", "Bearer secret", b'{"a":1}')
 
 
+def test_what_is_kept_is_one_value_of_a_path() -> None:
+    """As in a load; a link that is the whole target stays one, and headers and bodies have it as it is."""
+    asked = Request("GET", "/notes?cursor={next}&of={people.name}", headers=(("x", "{next}"),), body=b"{next}")
+    filled = asked.with_kept({"next": "a+b c/é", "people.name": "x&y"})
+    assert filled.target == "/notes?cursor=a%2Bb%20c%2F%C3%A9&of=x%26y"
+    assert (filled.headers, filled.body) == ((("x", "a+b c/é"),), "a+b c/é".encode())
+    assert Request("GET", "{next}").with_kept({"next": "/notes?cursor=a+b"}).target == "/notes?cursor=a+b"
+
+
 def test_a_request_names_what_is_kept() -> None:
     """Of path and headers each name, of a body whole values alone: what else has braces there may be a query."""
     asked = Request("POST", "${paths}/{id}", headers=(("x", "a{of}b"),), body=b'{"a":"{one}","b":{two},"query":"{users{name}}"}')
@@ -408,7 +417,7 @@ def test_what_is_kept_goes_into_any_bytes() -> None:
     asked = Request("POST", "/{n}", headers=(("x", "{n}"),), body=b"\xff\xc3\xa9 {n} $rows")
     sent = asked.fill({"rows": "日"}).with_kept({"n": "é"})
     assert sent.body == b"\xff\xc3\xa9 \xc3\xa9 " + "日".encode()
-    assert sent.encode("h", 1).startswith(b"POST /\xc3\xa9 HTTP/1.1\r\n")
+    assert sent.encode("h", 1).startswith(b"POST /%C3%A9 HTTP/1.1\r\n")
     raw = Request("GET", "", raw=b"GET /\xff$path HTTP/1.1\r\n\r\n")
     assert raw.fill({"path": "x"}).raw == b"GET /\xffx HTTP/1.1\r\n\r\n"
     found, missing = kept_values(HttpAnswer(200, "1.1", (), b'{"id": "\\ud800"}'), {"n": "id"})

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, ClassVar, Literal
+from urllib.parse import quote
 
 from fairground.contract import expected
 from fairground.model.contract import fill_names, fill_tree
@@ -53,15 +54,20 @@ class Request:
         return replace(self, target=fill_names(self.target, values), headers=headers, body=body, raw=raw)
 
     def with_kept(self, kept: Mapping[str, str]) -> Request:
-        """The request with what earlier answers of its case said, for each `{name}` of theirs, or with `{table.column}`."""
+        """The request with what earlier answers of its case said, for each `{name}` of theirs, or with `{table.column}`.
+
+        What is a part of the target is percent-encoded, as in a load. A target that is one name alone is what was said.
+        """
         if not kept:
             return self
 
-        def fill(text: str) -> str:
-            return NAMED.sub(lambda found: kept.get(found[1], found[0]), text)
+        def fill(text: str, escape: Callable[[str], str] = str) -> str:
+            return NAMED.sub(lambda found: escape(kept[found[1]]) if found[1] in kept else found[0], text)
 
+        whole = NAMED.fullmatch(self.target) is not None
+        target = fill(self.target) if whole else fill(self.target, lambda value: quote(value, safe="-._~"))
         headers = tuple((name, fill(value)) for name, value in self.headers)
-        return replace(self, target=fill(self.target), headers=headers, body=_replace_text(self.body, fill))
+        return replace(self, target=target, headers=headers, body=_replace_text(self.body, fill))
 
     @property
     def cells(self) -> tuple[tuple[str, str], ...]:
