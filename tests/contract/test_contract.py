@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,13 @@ import pytest
 from builders.contracts import CASES, EVERY_WORKLOAD, SEEDS
 from builders.paths import ROOT
 from fairground import contract, postgres
-from fairground.contract import procedures
-from fairground.contract.case import CaseKind, Expect, Request
+from fairground.contract import case_file, procedures
+from fairground.contract.case import CaseKind, Expect, ProcedureSettings, Request
 from fairground.contract.expected import kept_values
 from fairground.contract.wire import HttpAnswer
-from fairground.model import ContractError, Finding, LabError, Severity
+from fairground.inputs import workload_files
+from fairground.model import Audit, ContractError, Finding, LabError, Needs, OwnRows, Severity, Written
+from fairground.model.workload import Invariant, TableNeed, WriteHistory
 from reference import FAULTS, Database, ReferenceStage, Server
 from reference.rows import USER_KEYS, caesar, expected_users, iso_milliseconds
 
@@ -305,6 +307,23 @@ def test_quick_cases(workload: str) -> None:
 
 
 # ---------------------------------------------------------------- files
+
+
+TABLES = (
+    case_file.RequestTable, case_file.ExpectTable, case_file.StepTable, case_file.CaseTable, case_file.DisturbanceTable,
+    ProcedureSettings, workload_files.MixedRequest, workload_files.SingleWorkload, Audit, Needs, TableNeed, Written, OwnRows,
+    WriteHistory, Invariant,
+)  # fmt: skip
+UNTOLD = {"id", "name", "sentence", "workload"}
+"""Keys whose names say what they are."""
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.__name__)
+def test_the_page_of_contracts_has_every_key(table: type[Any]) -> None:
+    """A key that stands nowhere is found by nobody."""
+    page = (ROOT / "docs" / "contracts.md").read_text(encoding="utf-8")
+    keys = set(re.findall(r"[a-z_]+", " ".join(re.findall(r"```toml\n.*?```|`[^`\n]+`", page, re.DOTALL))))
+    assert {one.name for one in fields(table)} - UNTOLD <= keys
 
 
 def test_documents_agree_on_the_routes() -> None:
