@@ -110,6 +110,7 @@ TABLES = [
         "`data.sessions` has two columns `token`, in",
     ),
     ('keep = { token = "token" }', 'keep = { "the token" = "token" }', "`data.sessions` has a column `the token`, which no slot"),
+    ("{people.email}", "{people.email:once}", "`{people.email:once}` in `data.sessions.request.body` is no cell of `people` in"),
     ("{people.email}", "{people}", "`{people}` in `data.sessions.request.body` is no cell of `people` in"),
     ('path = "/login"', 'path = "/login/{int:1..9}"', "`{int:1..9}` in `data.sessions.request.path` is no cell of `people` in"),
     (

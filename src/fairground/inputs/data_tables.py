@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from fairground.inputs.variants import NAME
 from fairground.model.contract import DataTable, names_in
-from fairground.model.data import column_mistake
+from fairground.model.data import COLUMN, column_mistake
 from fairground.model.source import Location, Source, location_text, nearest
 
 SLOT = re.compile(r"\{([A-Za-z_][^{}\"]*)\}")
@@ -74,7 +74,7 @@ def _require_cells(source: Source, here: Location, text: str, name: str, parent:
     """Refuse a slot that is no cell of the table `name`: it would be sent as it is written."""
     for found in SLOT.finditer(text.replace("{{", "  ")):
         table, _, column = found[1].partition(".")
-        if table != name or not column or (parent.rows and column not in parent.rows[0]):
+        if table != name or not COLUMN.fullmatch(column) or (parent.rows and column not in parent.rows[0]):
             cells = ", ".join(f"{{{name}.{one}}}" for one in parent.rows[0]) if parent.rows else f"{{{name}.COLUMN}}"
             problem = f"`{found[0]}` in `{location_text(here)}` is no cell of `{name}` in"
             raise source.error(here, problem, f"write {cells}; a brace is `{{{{`")
