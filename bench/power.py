@@ -2,10 +2,10 @@
 
     bench/power.py --runs 200
 
-The layouts are the demo's, five stacks on six workloads in rounds of all five, that of its first look, two on two, and that of
-`compare`, two on one. Starts
-scatter by 5 to 15 %, and the machine drifts by 30 % from round to round. In a spoilt block everything scatters by so many times
-as much. Runs before were made on the same machine on other days. Today may be noisier than they. No server is started.
+The layouts are five stacks on six workloads in rounds of all five (the demo has four workloads), that of its first look, two on
+two, and that of `compare`, two on one. Starts scatter by 5 to 15 %, and the machine drifts by 30 % from round to round. In a
+spoilt block everything scatters by so many times as much. Runs before were made on the same machine on other days. Today may be
+noisier than they. No server is started.
 """
 
 from __future__ import annotations

@@ -182,14 +182,11 @@ def _verb(name: str, shared: Sequence[Sequence[str]]) -> Iterator[str]:
     yield f"## `{name}`"
     yield VERBS[name].sentence
     found = VERBS[name].load(name)
-    if isinstance(found, click.Group):
-        rows = [(f"`{sub} {row[0][1:]}", *row[1:]) for sub, one in found.commands.items() for row in map(_option, one.params)]
-        yield table(("option", "meaning", "default"), rows)
-        return
-    told = [_option(one) for one in found.params]
-    if own := [one for one in told if one not in shared]:
+    commands = {f"{sub} ": one for sub, one in getattr(found, "commands", {}).items() if not one.hidden} or {"": found}
+    told = [(sub, _option(one)) for sub, command in commands.items() for one in command.params]
+    if own := [(f"`{sub}{one[0][1:]}", *one[1:]) for sub, one in told if one not in shared]:
         yield table(("option", "meaning", "default"), own)
-    if same := [one[0] for one in told if one in shared]:
+    if same := [f"`{sub}{one[0][1:]}" for sub, one in told if one in shared]:
         yield f"As those of `run`: {', '.join(same)}."
 
 

@@ -18,7 +18,10 @@ PAGES = {
     "ARCHITECTURE.md": "architecture.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security.md",
     "contracts/seeds/README.md": "contract.md",
+    "contracts/techempower/README.md": "contract-techempower.md",
+    "examples/todo/README.md": "example-todo.md",
     "engine/README.md": "engine.md",
 }
 """Pages of the repository outside `docs/` → their places in the site."""

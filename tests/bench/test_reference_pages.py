@@ -52,6 +52,21 @@ def test_every_verb_has_its_options() -> None:
     assert page.count("Print the result as JSON on stdout.") == 1
 
 
+def test_every_option_has_its_place() -> None:
+    """Those of commands within a verb are found, too; what is hidden is nobody's to type."""
+    page = (REFERENCE.PAGES / "options.md").read_text(encoding="utf-8")
+    for name in VERBS:
+        verb = VERBS[name].load(name)
+        commands = {sub: one for sub, one in getattr(verb, "commands", {"": verb}).items() if not one.hidden}
+        for sub, command in commands.items():
+            for option in command.params:
+                assert f"`{f'{sub} {option.opts[0]}'.strip()}" in page or option.param_type_name == "argument", (
+                    name,
+                    sub,
+                    option,
+                )
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [("{one:%}", "30 %"), ("{two:ms}–{two:s}", "38–0.038"), ("{one:g}", "0.3"), ("{three:%}", "90 %")],

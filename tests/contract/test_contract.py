@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,13 @@ import pytest
 from builders.contracts import CASES, EVERY_WORKLOAD, SEEDS
 from builders.paths import ROOT
 from fairground import contract, postgres
-from fairground.contract import procedures
-from fairground.contract.case import CaseKind, Expect, Request
+from fairground.contract import case_file, procedures
+from fairground.contract.case import CaseKind, Expect, ProcedureSettings, Request
 from fairground.contract.expected import kept_values
 from fairground.contract.wire import HttpAnswer
-from fairground.model import ContractError, Finding, LabError, Severity
+from fairground.inputs import workload_files
+from fairground.model import Audit, ContractError, Finding, LabError, Needs, OwnRows, Severity, Written
+from fairground.model.workload import Invariant, TableNeed, WriteHistory
 from reference import FAULTS, Database, ReferenceStage, Server
 from reference.rows import USER_KEYS, caesar, expected_users, iso_milliseconds
 
@@ -135,6 +137,22 @@ def test_a_request_names_cells() -> None:
     assert asked.cells == (("people", "id"), ("log-ins", "to-ken"), ("x", "y"))
     filled = asked.with_kept({"people.id": "7", "log-ins.to-ken": "secret", "x.y": "1"})
     assert (filled.target, filled.headers[0][1], filled.body) == ("/a/7/{kept}", "Bearer secret", b'{"a":1}')
+
+
+def test_what_is_kept_is_one_value_of_a_path() -> None:
+    """As in a load; a link that is the whole target stays one, and headers and bodies have it as it is."""
+    asked = Request("GET", "/notes?cursor={next}&of={people.name}", headers=(("x", "{next}"),), body=b"{next}")
+    filled = asked.with_kept({"next": "a+b c/é", "people.name": "x&y"})
+    assert filled.target == "/notes?cursor=a%2Bb%20c%2F%C3%A9&of=x%26y"
+    assert (filled.headers, filled.body) == ((("x", "a+b c/é"),), "a+b c/é".encode())
+    assert Request("GET", "{next}").with_kept({"next": "/notes?cursor=a+b"}).target == "/notes?cursor=a+b"
+
+
+def test_a_request_names_what_is_kept() -> None:
+    """Of path and headers each name, of a body whole values alone: what else has braces there may be a query."""
+    asked = Request("POST", "${paths}/{id}", headers=(("x", "a{of}b"),), body=b'{"a":"{one}","b":{two},"query":"{users{name}}"}')
+    assert asked.kept_names == ("id", "of", "one", "two")
+    assert Request("GET", "", raw=b"GET /{id}").kept_names == ()
 
 
 def test_a_case_is_tried_with_one_row(healthy: tuple[Server, Database]) -> None:
@@ -291,6 +309,23 @@ def test_quick_cases(workload: str) -> None:
 # ---------------------------------------------------------------- files
 
 
+TABLES = (
+    case_file.RequestTable, case_file.ExpectTable, case_file.StepTable, case_file.CaseTable, case_file.DisturbanceTable,
+    ProcedureSettings, workload_files.MixedRequest, workload_files.SingleWorkload, Audit, Needs, TableNeed, Written, OwnRows,
+    WriteHistory, Invariant,
+)  # fmt: skip
+UNTOLD = {"id", "name", "sentence", "workload"}
+"""Keys whose names say what they are."""
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.__name__)
+def test_the_page_of_contracts_has_every_key(table: type[Any]) -> None:
+    """A key that stands nowhere is found by nobody."""
+    page = (ROOT / "docs" / "contracts.md").read_text(encoding="utf-8")
+    keys = set(re.findall(r"[a-z_]+", " ".join(re.findall(r"```toml\n.*?```|`[^`\n]+`", page, re.DOTALL))))
+    assert {one.name for one in fields(table)} - UNTOLD <= keys
+
+
 def test_documents_agree_on_the_routes() -> None:
     """The README's table, the OpenAPI document and the cases' good answers name the same routes."""
     folder = SEEDS.folder
@@ -342,6 +377,10 @@ MISTAKES = [
     (A + "request='GET /'\n[case.expect]\nbody.json.id.number=[2,1]", "`number` of `id` in the rule is not a range", ""),
     (A + "request='GET /'\n[case.expect]\nbody.json.id.text.length=[true,1]", "`text` of `id` in the rule has no `length`", ""),
     (A + "request='GET /'\nkeep={n='n'}\nexpect={body.list.length.slot='n'}", "names the slot `n`, which no earlier step", "none"),
+    (A + "request='GET /'\nkeep={id='id'}\n[[case.steps]]\nrequest='GET /{idd}'", "names `{idd}` in a request, and no", "names: id"),
+    (A + "request={line='POST /', body='{\"id\":\"{idd}\"}'}", "names `{idd}` in a request, and no earlier step keeps it", "none"),
+    (A + "kind='pipeline'\nrequest='GET /'\nkeep={id='id'}", "of kind `pipeline` has `keep`, and no later request", "leave it out"),
+    ("[disturbance]\nask={request='GET /{id}'}\n" + A + "procedure='terminates'", "`disturbance` names `{id}` in a request", ""),
     (A + "request={raw='GET /日'}", "`case[0].request.raw` has `日`, which is no byte, in", "for each byte"),
     (A + "request='GET /'\n[case.expect]\nheaders.date='nwo'", "is none of text, now, absent, nor a table", ""),
     (A + "request='GET /'\n[case.expect]\nmatches='('", "`case[0].expect.matches` is no pattern", "correct it"),
@@ -397,7 +436,7 @@ def test_what_is_kept_goes_into_any_bytes() -> None:
     asked = Request("POST", "/{n}", headers=(("x", "{n}"),), body=b"\xff\xc3\xa9 {n} $rows")
     sent = asked.fill({"rows": "日"}).with_kept({"n": "é"})
     assert sent.body == b"\xff\xc3\xa9 \xc3\xa9 " + "日".encode()
-    assert sent.encode("h", 1).startswith(b"POST /\xc3\xa9 HTTP/1.1\r\n")
+    assert sent.encode("h", 1).startswith(b"POST /%C3%A9 HTTP/1.1\r\n")
     raw = Request("GET", "", raw=b"GET /\xff$path HTTP/1.1\r\n\r\n")
     assert raw.fill({"path": "x"}).raw == b"GET /\xffx HTTP/1.1\r\n\r\n"
     found, missing = kept_values(HttpAnswer(200, "1.1", (), b'{"id": "\\ud800"}'), {"n": "id"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -208,6 +209,27 @@ def test_null_is_right_where_a_rule_says_so(value: object, wrong: str | None) ->
     found = rules.difference(value, rule, {})
     assert found is None if wrong is None else found is not None and wrong in found
     assert shape.mistake(rule) is None and shape.mistake({"nullable": "texts"}) is not None
+
+
+@pytest.mark.parametrize(("values", "right"), [
+    ([1, 1, 2.5], True), ([2, 10], True), (["10", "2", "a"], True), ([], True), ([2, 1], False), (["b", "a"], False),
+    ([1, "2"], False), ([None, None], False), ([False, True], False),
+])  # fmt: skip
+def test_a_list_may_have_to_ascend(values: list[object], right: bool) -> None:
+    """Numbers go by value and texts by their characters, as under load; what has no order does not ascend."""
+    rule = {"list": {"each": {"json": {"Id": "any"}}, "ascending": "Id"}}
+    found = rules.difference([{"Id": one, "more": 1} for one in values], rule, {})
+    assert found is None if right else found is not None and found.endswith("and does not ascend"), found
+    folded = judged(json.dumps([{"ID": one} for one in values]).encode(), Expect(body={"any_case": True, **rule}))
+    assert (folded is None) is right and shape.mistake(rule) is None
+
+
+@pytest.mark.parametrize(
+    "each", [{}, {"each": "any"}, {"each": {"json": {"name": "text"}}}, {"each": {"json": {"id": {"optional": "integer"}}}}]
+)
+def test_a_list_ascends_by_a_field_that_is_there(each: dict[str, object]) -> None:
+    """The engine would refuse another one."""
+    assert "`ascending` of the rule names no field" in (shape.mistake({"list": {**each, "ascending": "id"}}) or "")
 
 
 def test_sentences_are_escaped_and_short() -> None:

@@ -43,6 +43,10 @@ def test_names_are_filled_in_everywhere(tmp_path: Path) -> None:
     day = day_at(tmp_path).fill({"entries": "/api/list", "people": 3})
     assert [one.path for one in day.requests] == ["/api/list?page={int:1..2}", "/api/list", "/api/list/{create.id:once}"]
     assert day.data["people"].sql.endswith("LIMIT 3")
+    written = CONTRACT.replace(
+        'sql = "SELECT person, email FROM people LIMIT $people"', 'rows = [{ person = "$people", email = "a$people" }]'
+    )
+    assert day_at(tmp_path, contract=written).fill({"people": 3}).data["people"].rows == ({"person": 3, "email": "a3"},)
 
 
 MISTAKES = [
@@ -52,6 +56,11 @@ MISTAKES = [
     ('path = "$entries"', 'path = "$entry"', "unknown `$entry` in `request[1].path` of"),
     ('{ slot = "title" }', '{ slot = "colour" }', "the request has no slot `colour` for `request[1].expect.body.json.title` of"),
     ('account = "sessions.person"', 'account = "person"', "the request has no slot `person` for `request[1].ledger` of"),
+    ('account = "sessions.person"\nadd = "-1"', 'account = "create.id"\nadd = "-1"', "`create.id` is kept of an answer, and no account for"),
+    ('add = "1"', 'add = "title"', "the slot `title` holds words and cannot be added, in"),
+    ('add = "1"', 'add = "-sessions.person"', "the slot `sessions.person` holds words and cannot be added, in"),
+    ("[audit.written]", '[audit.history]\nof = "create"\nslots = ["title"]\nsql = ""\n[audit.written]', "`title` of `audit.history` holds words"),
+    ("{choice:milk|bread}", "{file:titles}", "`{file:titles}` is no slot, in `request[1].body` of"),
     ("{create.id:once}", "{create.key:once}", "the request `create` keeps no `key` for `request[2].path` of"),
     ("{create.id:once}", "{made.id}", "nothing is called `made` for a slot of `request[2].path` of"),
     ('body = \'{{"title":"{choice:milk|bread}"}\'', 'body = \'{{"title":"{title=create.id}"}\'', "`create` names what `create` keeps, in"),
@@ -59,6 +68,9 @@ MISTAKES = [
     ("commits_per_answer = 2", "commits_per_answer = 2, statements_per_answer = 0", "`request[2].needs.statements_per_answer` is not"),
     ('headers = { authorization = "Bearer nobody" }', 'headers = { cookie = "x" }', "the request has no header `cookie` for"),
     ('headers = { authorization = "Bearer nobody" }', 'values = { "sessions.token" = "{word}" }', "`{word}` is no slot, in `request[0].edge[0].values` of"),
+    ('{ authorization = "Bearer nobody" }', '{ authorization = "$nobody" }', "unknown `$nobody` in `request[0].edge[0].headers.authorization`"),
+    ('total = "integer"', 'total = { equals = "$poeple" }', "unknown `$poeple` in `request[0].expect.body.json.total.equals` of"),
+    ('total = "integer"', 'total = { list = { length = "$entries" } }', "`request[0].expect.body` is unclear (`length` of `total` in"),
     ("good.create -", "good.made -", "there is no request for `good.made` in `audit.invariants[0].equals` of"),
     ('of = "create"', 'of = "make"', "there is no request `make` for `audit.written.of` of"),
     ('of = "create"', "", "a mix needs `audit.written.of` of"),
@@ -88,6 +100,25 @@ TABLES = [
     ('for_each = "people"', 'for_each = "persons"', "there is no table `persons` for `data.sessions.for_each` of"),
     ('keep = { token = "token" }', "", "`data.sessions.keep` is missing in"),
     ('path = "/login"', 'path = "login"', "`data.sessions.request.path` is `login` in"),
+    (
+        'sql = "SELECT person, email FROM people LIMIT $people"',
+        'rows = [{ person = "$persons", email = "a" }]',
+        "unknown `$persons` in `data.people.rows[0].person` of",
+    ),
+    (
+        'sql = "SELECT person, email FROM people LIMIT $people"',
+        'rows = [{ token = 1, email = "a" }]',
+        "`data.sessions` has two columns `token`, in",
+    ),
+    ('keep = { token = "token" }', 'keep = { "the token" = "token" }', "`data.sessions` has a column `the token`, which no slot"),
+    ("{people.email}", "{people.email:once}", "`{people.email:once}` in `data.sessions.request.body` is no cell of `people` in"),
+    ("{people.email}", "{people}", "`{people}` in `data.sessions.request.body` is no cell of `people` in"),
+    ('path = "/login"', 'path = "/login/{int:1..9}"', "`{int:1..9}` in `data.sessions.request.path` is no cell of `people` in"),
+    (
+        'content-type = "application/json"',
+        'x = "{sessions.token}"',
+        "`{sessions.token}` in `data.sessions.request.headers.x` is no",
+    ),
     ("[data.people]", "[data.People]", "`People` is not a valid name for a table of"),
 ]
 
@@ -99,6 +130,15 @@ def test_a_mistake_in_a_table_is_told(right: str, wrong: str, said: str, tmp_pat
     with pytest.raises(LabError) as error:
         contract_at(tmp_path, CONTRACT.replace(right, wrong, 1))
     assert said in error.value.message and "contract.toml`" in error.value.message
+
+
+def test_the_request_of_a_table_names_cells_that_are_there(tmp_path: Path) -> None:
+    """Columns that are written down are known, and braces of JSON are no slots."""
+    written = CONTRACT.replace('sql = "SELECT person, email FROM people LIMIT $people"', 'rows = [{ person = 1, email = "a" }]')
+    contract_at(tmp_path, written.replace('\'{{"email":"{people.email}"}\'', '\'{"a":{"email":"{people.email}"}}\''))
+    with pytest.raises(LabError, match=r"`\{people.emial\}` in `data.sessions.request.body` is no cell of `people` in") as error:
+        contract_at(tmp_path, written.replace("{people.email}", "{people.emial}"))
+    assert error.value.hint == "write {people.person}, {people.email}; a brace is `{{`"
 
 
 def test_one_request_may_be_written_without_an_audit(tmp_path: Path) -> None:

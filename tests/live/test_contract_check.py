@@ -83,6 +83,29 @@ def test_a_column_that_no_table_has_is_told(places: Places, tmp_path: Path, colu
 
 
 @pytest.mark.live
+def test_a_request_that_fills_a_table_names_columns_that_are_there(places: Places, tmp_path: Path) -> None:
+    """Those of a statement only the database knows."""
+    tables = (
+        '[data.ages]\nfor_each = "people"\nrequest = { method = "GET", path = "/{people.numbre}" }\nkeep = { age = "age" }\n'
+        '[data.people]\nsql = "SELECT id AS number FROM tree"\n[numbers]'
+    )
+    (found,) = told(places, tmp_path, ("contract.toml", "[numbers]", tables)).wrong
+    assert found.message.startswith("`data.people` has no `numbre` for `data.ages.request` of") and "`number`" in str(found.hint)
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [("id, apples AS id", "has two columns `id`"), ("id, apples + 1", "a column `?column?`, which no slot can name")],
+)
+def test_columns_have_names_of_their_own(places: Places, tmp_path: Path, columns: str, words: str) -> None:
+    """The engine draws from no others, and each trial would be void."""
+    table = f'[data.some]\nsql = "SELECT {columns} FROM tree"\n[numbers]'
+    (found,) = told(places, tmp_path, ("contract.toml", "[numbers]", table)).wrong
+    assert found.message.startswith("`data.some` has") and words in found.message, found.message
+
+
+@pytest.mark.live
 def test_each_mistake_is_told(places: Places, tmp_path: Path) -> None:
     """A contract without a mistake passes; of many mistakes each is told, with its file and its line, and no other."""
     assert told(places, tmp_path).wrong == ()

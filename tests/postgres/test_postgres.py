@@ -191,6 +191,16 @@ def test_sql_before_a_load_that_is_refused_is_named_as_it_was_typed(database: Da
 
 
 @pytest.mark.live
+def test_an_extension_that_is_not_there_needs_another_server(database: Database) -> None:
+    """Nobody can install one on the lab's own, as PostgreSQL would have it."""
+    with pytest.raises(
+        LabError, match="`contracts/mine/schema.sql`, line 2: extension .nothing_of_contrib. is not ava"
+    ) as caught:
+        database.prepare(ContractData("mine", 1, "SELECT 1;\nCREATE EXTENSION nothing_of_contrib", "", ""))
+    assert "--database URL" in str(caught.value.hint)
+
+
+@pytest.mark.live
 def test_sql_before_a_load_is_on_the_fresh_data_of_whoever_asks(database: Database) -> None:
     """Each reset has it, a server may read what it made, and data without it are as they were."""
     plain = ContractData("mine", 1, "CREATE TABLE a (b integer)", "INSERT INTO a VALUES (1)", READ)

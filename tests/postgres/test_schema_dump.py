@@ -56,6 +56,27 @@ def test_what_functions_and_comments_say_stays(database: Database, keeper: Keepe
 
 
 @pytest.mark.live
+def test_what_a_dump_leaves_behind_has_a_mark(database: Database, keeper: Keeper, tmp_path: Path) -> None:
+    """A view has no rows until it is filled, and who a policy is for need not be there."""
+    arm = database.arm(83)
+    arm.make_empty()
+    with arm.connect() as connection:
+        more = 'CREATE MATERIALIZED VIEW shop."all items" AS SELECT * FROM shop.item; ALTER TABLE shop.item ENABLE ROW LEVEL SECURITY;'
+        policies = (
+            "CREATE POLICY mine ON shop.item FOR SELECT TO CURRENT_USER USING (true); CREATE POLICY all_of_us ON shop.item;"
+        )
+        connection.execute((TABLES + more + policies).encode())
+    text = dump_schema(keeper, arm.admin.url(arm.name), tmp_path)
+    view, policy = (line for line in text.splitlines() if line.startswith("-- decide: "))
+    assert view.endswith('has no rows: write `REFRESH MATERIALIZED VIEW shop."all items";` into seed.sql')
+    assert policy.startswith(f"-- decide: the policy mine is for {arm.admin.user}, which must be there")
+    arm.reset(
+        ContractData("shop", 1, text, 'INSERT INTO person VALUES (1, NULL); REFRESH MATERIALIZED VIEW shop."all items";', "")
+    )
+    assert arm.query('SELECT count(*) FROM shop."all items"') == [(0,)]
+
+
+@pytest.mark.live
 def test_tables_are_taken_and_no_row(database: Database, keeper: Keeper, tmp_path: Path) -> None:
     """The dump makes the same tables as a contract's schema, after which its seed finds them by their names."""
     arm = database.arm(83)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, ClassVar, Literal
+from urllib.parse import quote
 
 from fairground.contract import expected
 from fairground.model.contract import fill_names, fill_tree
@@ -15,6 +16,8 @@ from fairground.model.wire import ACCEPT, request_bytes
 
 NAMED = re.compile(r"\{(\w+(?:[\w-]*\.[\w-]+)?)\}")
 """`{name}` of what an earlier answer said, or `{table.column}`."""
+WHOLE = re.compile(r"""(?:^|(?<=["=:,\[ ]))\{(\w+)\}(?=["&,}\]]|$)""")
+"""A `{name}` that is a whole value of a body: other braces in one may be its own."""
 
 
 class CaseKind(StrEnum):
@@ -51,15 +54,20 @@ class Request:
         return replace(self, target=fill_names(self.target, values), headers=headers, body=body, raw=raw)
 
     def with_kept(self, kept: Mapping[str, str]) -> Request:
-        """The request with what earlier answers of its case said, for each `{name}` of theirs, or with `{table.column}`."""
+        """The request with what earlier answers of its case said, for each `{name}` of theirs, or with `{table.column}`.
+
+        What is a part of the target is percent-encoded, as in a load. A target that is one name alone is what was said.
+        """
         if not kept:
             return self
 
-        def fill(text: str) -> str:
-            return NAMED.sub(lambda found: kept.get(found[1], found[0]), text)
+        def fill(text: str, escape: Callable[[str], str] = str) -> str:
+            return NAMED.sub(lambda found: escape(kept[found[1]]) if found[1] in kept else found[0], text)
 
+        whole = NAMED.fullmatch(self.target) is not None
+        target = fill(self.target) if whole else fill(self.target, lambda value: quote(value, safe="-._~"))
         headers = tuple((name, fill(value)) for name, value in self.headers)
-        return replace(self, target=fill(self.target), headers=headers, body=_replace_text(self.body, fill))
+        return replace(self, target=target, headers=headers, body=_replace_text(self.body, fill))
 
     @property
     def cells(self) -> tuple[tuple[str, str], ...]:
@@ -67,6 +75,16 @@ class Request:
         texts = (self.target, *(value for _, value in self.headers), (self.body or b"").decode("utf-8", "replace"))
         names = (found[1].partition(".") for text in texts for found in NAMED.finditer(text) if "." in found[1])
         return tuple((table, column) for table, _, column in names)
+
+    @property
+    def kept_names(self) -> tuple[str, ...]:
+        """Each `{name}` that stands for what an earlier answer said."""
+        if self.raw is not None:
+            return ()
+        texts = (self.target, *(value for _, value in self.headers))
+        found = [one for text in texts for one in NAMED.finditer(text) if not text.endswith("$", 0, one.start())]  # no `${path}`
+        found += WHOLE.finditer((self.body or b"").decode("utf-8", "replace"))
+        return tuple(one[1] for one in found if "." not in one[1])
 
     def encode(self, host: str, port: int) -> bytes:
         """The bytes on the wire: those of a load, with the case's own headers after `accept`."""

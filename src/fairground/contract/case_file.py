@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -149,6 +149,9 @@ class CaseReader:
             None if step is None else next(self.steps((*here, name), step), None)
             for name, step in (("ask", table.ask), ("block", table.block))
         )
+        for step in (ask, block):
+            if step is not None:
+                self._check_names(here, "`disturbance`", step, ())
         self.means = Disturbance(ask, block, table.rows)
 
     def case(self, here: Location, table: CaseTable) -> Case:
@@ -162,11 +165,15 @@ class CaseReader:
         kept, draws = set[str](), any(step.request.cells for step in steps)
         for place, step in placed:
             self._check_cells(place, table.id, step, kind)
+            self._check_names(place, f"case `{table.id}`", step, kept)
             unkept = set() if draws else set(shape.slots_of(step.expect.body)) - kept  # columns are known to the database
             if unkept:
                 problem = f"case `{table.id}` names the slot `{min(unkept)}`, which no earlier step keeps, in"
                 raise source.error((*place, "expect", "body"), problem, names_hint(kept, "kept names"))
             kept |= set(step.keep)
+            if step.keep and kind in (CaseKind.PIPELINE, CaseKind.SPLIT):
+                problem = f"case `{table.id}` of kind `{kind}` has `keep`, and no later request could use it, in"
+                raise source.error((*place, "keep"), problem, "leave it out")
         if kind is CaseKind.PROCEDURE and not procedure:
             raise source.error(here, f"case `{table.id}` has no `procedure` in", names_hint(PROCEDURES, "procedures"))
         if not steps and procedure in (None, "answers"):
@@ -200,6 +207,12 @@ class CaseReader:
             if name not in self._contract.tables:
                 problem = f"case `{id}` names `{{{name}.{column}}}`, and nothing is called `{name}` in"
                 raise self.source.error(here, problem, names_hint(self._contract.tables, "tables"))
+
+    def _check_names(self, here: Location, whose: str, step: CaseStep, kept: Collection[str]) -> None:
+        """Refuse a `{name}` in a request that no earlier step keeps: it would be sent as it is written."""
+        if unkept := [name for name in step.request.kept_names if name not in kept]:
+            problem = f"{whose} names `{{{unkept[0]}}}` in a request, and no earlier step keeps it, in"
+            raise self.source.error(here, problem, names_hint(kept, "kept names"))
 
     def _require(self, here: Location, id: str, procedure: str) -> None:
         """Refuse a procedure that is none, or whose means the file does not give."""

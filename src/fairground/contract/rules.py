@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from fairground.model.shape import KINDS
@@ -88,10 +89,21 @@ def _list(value: Any, wanted: Mapping[str, Any], sent: Mapping[str, object], whe
         if not right:
             return f"{where} has {len(value)} elements, expected {span}"
     each = wanted.get("each", "any")
-    return next(
-        (found for number, one in enumerate(value) if (found := difference(one, each, sent, f"element {number} of {where}"))),
-        None,
-    )
+    wrong = (found for number, one in enumerate(value) if (found := difference(one, each, sent, f"element {number} of {where}")))
+    return next(wrong, None) or (_fall(value, wanted["ascending"], where) if "ascending" in wanted else None)
+
+
+def _fall(value: Sequence[Mapping[str, Any]], field: str, where: str) -> str | None:
+    """Return the first place where a field of the objects falls: numbers go by value, texts by their characters."""
+    told = [one[field] if field in one else one[field.lower()] for one in value]  # keys may have been folded
+    for number, (before, now) in enumerate(pairwise(told), 1):
+        is_text, is_number = (
+            all(isinstance(one, kind) and not isinstance(one, bool) for one in (before, now)) for kind in (str, int | float)
+        )
+        if not (is_text or is_number) or before > now:
+            place = f"`{field}` in element {number} of {where}"
+            return f"{place} is {show_value(now)} after {show_value(before)}, and does not ascend"
+    return None
 
 
 def _fields(value: Any, wanted: Mapping[str, Any], sent: Mapping[str, object], where: str, others: bool) -> str | None:

@@ -88,7 +88,8 @@ class Shapes:
         kinds = table.get("type")
         if isinstance(kinds, list):
             may_be_null = may_be_null or "null" in kinds
-            kinds = next(iter(left)) if len(left := [one for one in kinds if one != "null"]) == 1 else None if left else "null"
+            left = [one for one in kinds if one != "null"] or ["null"]
+            kinds = left[0] if len(left) == 1 else "any"
         values = table.get("enum") if isinstance(table.get("enum"), list) else None
         if "const" in table:
             values = [table["const"]]

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from fairground.model import Audit, LoadRequest, Needs, Written
 from fairground.model.contract import NAMED
-from fairground.model.slot import has_slot, names_of, sources_of
+from fairground.model.slot import has_slot, is_number, names_of, sources_of
 from fairground.model.source import Location, Source, location_text, names_hint, nearest
 from fairground.model.work import WRITES
 from fairground.model.workload import GOOD
@@ -37,6 +37,9 @@ def check(source: Source, audit: Audit, asked: Sequence[LoadRequest]) -> None:
             if not has_slot(request, slot):
                 problem = f"the request has no slot `{slot}` for `audit.history` of"
                 raise source.error(("audit", "history", "slots", i), problem, names_hint(names_of(request), "slots"))
+            if not is_number(request, slot):
+                problem = f"the slot `{slot}` of `audit.history` holds words, and the log of answers has numbers alone, in"
+                raise source.error(("audit", "history", "slots", i), problem, "name slots that draw numbers, such as {int:1..9}")
     names = [one.name for one in asked] if len(asked) > 1 else []
     for i, invariant in enumerate(audit.invariants):
         location = ("audit", "invariants", i, "equals")

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from fairground.inputs.variants import NAME
 from fairground.model.contract import DataTable, names_in
+from fairground.model.data import COLUMN, column_mistake
 from fairground.model.source import Location, Source, location_text, nearest
+
+SLOT = re.compile(r"\{([A-Za-z_][^{}\"]*)\}")
+"""What looks like a slot in the request of a table: an object of JSON begins otherwise."""
 
 
 def require_names(source: Source, here: Location, text: str, known: Mapping[str, object] | tuple[str, ...]) -> None:
@@ -30,6 +35,13 @@ def check_tables(source: Source, tables: Mapping[str, DataTable], known: Mapping
             if not row or row.keys() != table.rows[0].keys():
                 place, hint = (*here, "rows", i), f"every row has the columns {', '.join(table.rows[0]) or 'of the first'}"
                 raise source.error(place, f"`{location_text(place)}` has other columns in", hint)
+            for column, cell in row.items() if known else ():  # where nothing has a name a cell is what it says
+                require_names(source, (*here, "rows", i, column), str(cell), known)
+        beside = tables[table.for_each].rows if table.for_each in tables else ()
+        columns = [name for rows in (table.rows, beside) for name in (rows[0] if rows else ())]
+        if (wrong := column_mistake([*columns, *table.keep])) is not None:
+            part = "keep" if table.keep else "rows"
+            raise source.error((*here, part), f"`{location_text(here)}` {wrong}, in", "call it otherwise")
         require_names(source, (*here, "sql"), table.sql, known)
         if table.request is not None:
             _check_asked(source, here, table, tables, known)
@@ -49,8 +61,20 @@ def _check_asked(
         place, hint = (*here, "keep"), 'name what it keeps: { token = "token" }'
         raise source.error(place, f"`{location_text(place)}` is missing in", hint)
     place = (*here, "request", "path")
-    texts = {"path": table.request.path, "body": table.request.body or "", **table.request.headers}
-    for key, text in texts.items():
-        require_names(source, (*here, "request", key), text, known)
+    texts: dict[Location, str] = {place: table.request.path, (*here, "request", "body"): table.request.body or ""}
+    texts |= {(*here, "request", "headers", name): text for name, text in table.request.headers.items()}
+    for at, text in texts.items():
+        require_names(source, at, text, known)
+        _require_cells(source, at, text, table.for_each, tables[table.for_each])
     if not table.request.path.startswith(("/", "$")):
         raise source.error(place, f"`{location_text(place)}` is `{table.request.path}` in", "begin it with `/`")
+
+
+def _require_cells(source: Source, here: Location, text: str, name: str, parent: DataTable) -> None:
+    """Refuse a slot that is no cell of the table `name`: it would be sent as it is written."""
+    for found in SLOT.finditer(text.replace("{{", "  ")):
+        table, _, column = found[1].partition(".")
+        if table != name or not COLUMN.fullmatch(column) or (parent.rows and column not in parent.rows[0]):
+            cells = ", ".join(f"{{{name}.{one}}}" for one in parent.rows[0]) if parent.rows else f"{{{name}.COLUMN}}"
+            problem = f"`{found[0]}` in `{location_text(here)}` is no cell of `{name}` in"
+            raise source.error(here, problem, f"write {cells}; a brace is `{{{{`")

@@ -78,7 +78,7 @@ def sent_value(one: Parameter) -> SentValue:
         return SentValue(f"{{choice:{'|'.join(map(_quoted, words))}}}", _quoted(words[0]), words[0])
     if words:
         return SentValue.of(words[0])
-    least, most = _whole(schema.get("minimum")), _whole(schema.get("maximum"))
+    least, most = _bounds(schema)
     if schema.get("type") == "integer" and least is not None and most is not None and least <= most:
         return SentValue(f"{{int:{least}..{most}}}" if least < most else str(least), str(least), str(least))
     if one.example is not None:
@@ -133,6 +133,17 @@ def _whole(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value or abs(value) > FARTHEST:
         return None
     return int(value)
+
+
+def _bounds(schema: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """The least and the most whole number. OpenAPI 3.0 says with true that a bound is left out, and 3.1 which number is."""
+    ends = list[int | None]()
+    for end, beyond, step in (("minimum", "exclusiveMinimum", 1), ("maximum", "exclusiveMaximum", -1)):
+        bound, left_out = _whole(schema.get(end)), schema.get(beyond)
+        outside = bound if left_out is True else _whole(left_out)
+        inside = [one for one in (bound, None if outside is None else outside + step) if one is not None]
+        ends.append(max(inside, key=lambda one: one * step, default=None))
+    return ends[0], ends[1]
 
 
 def _text(value: object) -> str:

@@ -10,7 +10,7 @@ from fairground.inputs.slot_fillings import SPELLINGS, slot_mistakes
 from fairground.inputs.variants import NAME
 from fairground.model import LoadRequest, shape
 from fairground.model.contract import header_mistake
-from fairground.model.slot import has_slot, names_of, slots_of, sources_of
+from fairground.model.slot import has_slot, is_number, names_of, slots_of, sources_of
 from fairground.model.source import Location, Source, location_text, names_hint, nearest
 
 ANY_CASE = "any_case"
@@ -36,7 +36,20 @@ def texts_of(request: LoadRequest, at: RequestPlaces) -> list[tuple[Location, st
     found += [((*at.request, "headers", name), value) for name, value in request.headers]
     for i, edge in enumerate(request.edges):
         found += [((*at.around, "edge", i, "values", slot), text) for slot, text in edge.values.items()]
+        found += [((*at.around, "edge", i, "headers", header), text) for header, text in edge.headers.items()]
     return found
+
+
+def texts_of_answer(rule: object, here: Location) -> Iterator[tuple[Location, str]]:
+    """Yield the texts at any depth of a right body, but for statements: the database refuses a `$name` there."""
+    if isinstance(rule, str):
+        yield here, rule
+    elif isinstance(rule, Mapping):
+        for key, value in rule.items():
+            yield from texts_of_answer(value, (*here, key)) if key != "table" else ()
+    elif isinstance(rule, list | tuple):
+        for number, value in enumerate(rule):
+            yield from texts_of_answer(value, (*here, number))
 
 
 def check(source: Source, asked: Sequence[tuple[LoadRequest, RequestPlaces]], values: Mapping[str, object]) -> None:
@@ -61,13 +74,13 @@ def _check_request(source: Source, one: LoadRequest, at: RequestPlaces, values: 
         raise source.error(place, f"`{location_text(place)}` is `{one.path}` in", "begin it with `/`")
     for place, wrong in slot_mistakes(one.fill(values), at.request, at.around):
         raise source.error(place, f"{wrong}, in `{location_text(place)}` of", f"slots: {SPELLINGS}")
-    _check_answer(source, one, at.around)
+    _check_answer(source, one, at.around, values)
     _check_ledger(source, one, at.around)
     audits.check_needs(source, at.needs, one.need)
     edges.check(source, at.around, one)
 
 
-def _check_answer(source: Source, one: LoadRequest, around: Location) -> None:
+def _check_answer(source: Source, one: LoadRequest, around: Location, values: Mapping[str, object]) -> None:
     here = (*around, "expect")
     shown = location_text((*here, "body"))
     if one.expect.check_one_in < 1:
@@ -78,7 +91,7 @@ def _check_answer(source: Source, one: LoadRequest, around: Location) -> None:
         hint = f"give it one of the keys {', '.join(sorted(BODY_RULES))}"
         raise source.error((*here, "body"), f"`{shown}` is unclear in", hint)
     kind = next(iter(body), None)
-    if kind in SHAPES and (wrong := shape.mistake({kind: body[kind]}, "the body")) is not None:
+    if kind in SHAPES and (wrong := shape.mistake({kind: body[kind]}, "the body", values)) is not None:
         raise source.error((*here, "body"), f"`{shown}` is unclear ({wrong}) in", "docs/contracts.md has the grammar")
     folds = (one.expect.body or {}).get(ANY_CASE, False)
     if not isinstance(folds, bool) or folds and kind not in SHAPES:
@@ -129,6 +142,9 @@ def _check_ledger(source: Source, one: LoadRequest, around: Location) -> None:
                 place = (*around, "ledger", i, key)
                 problem = f"the request has no slot `{slot}` for `{location_text((*around, 'ledger'))}` of"
                 raise source.error(place, problem, names_hint(names_of(one), "slots"))
+            if key == "add" and slot != "1" and not is_number(one, slot):
+                problem = f"the slot `{slot}` holds words and cannot be added, in"
+                raise source.error((*around, "ledger", i, key), problem, "name one that draws a number, such as {int:1..9}, or 1")
 
 
 def _check_kept(source: Source, one: LoadRequest, at: RequestPlaces, all_of_them: Sequence[LoadRequest]) -> None:
@@ -144,6 +160,11 @@ def _check_kept(source: Source, one: LoadRequest, at: RequestPlaces, all_of_them
         if slot.source in keepers and key not in keepers[slot.source].keep:
             hint = nearest(key, list(keepers[slot.source].keep), "names")
             raise source.error(place, f"the request `{slot.source}` keeps no `{key}` for `{location_text(place)}` of", hint)
+    kept = {slot.name for slot in slots_of(one) if slot.source in keepers}
+    for i, entry in enumerate(one.ledger):
+        if entry.account in kept or entry.account.partition(".")[0] in used:
+            problem = f"`{entry.account}` is kept of an answer, and no account for `{location_text((*at.around, 'ledger'))}` of"
+            raise source.error((*at.around, "ledger", i, "account"), problem, "name a slot that draws, or a cell of a table")
 
 
 def no_slot(source: Source, one: LoadRequest, place: Location, slot: str) -> Exception:

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator
 
 from fairground.model import LoadRequest
-from fairground.model.slot import BRACES, FoundSlot, find_slots, place_values
+from fairground.model.slot import BRACES, NUMBERS, FoundSlot, find_slots, place_values
 from fairground.model.source import Location
 
 FARTHEST = 10**15
 """Numbers stay within this on both sides of 0, so that sums of millions of them fit."""
 RANGE = re.compile(r"([+-]?\d+)\.\.([+-]?\d+)")
-SPELLINGS = "{int:a..b}, {int:a..b!=name}, {low:a..b}, {high:a..b}, {choice:x|y}, {file:PATH}, {seq}, {TABLE.COLUMN}, {KIND.KEPT}"
+SPELLINGS = "{int:a..b}, {int:a..b!=name}, {low:a..b}, {high:a..b}, {choice:x|y}, {seq}, {TABLE.COLUMN}, {KIND.KEPT}"
+"""The engine knows `{file:PATH}`, too: a contract has its rows in tables, from which the lab's own requests can draw."""
 
 
 def slot_mistakes(request: LoadRequest, at: Location, around: Location) -> Iterator[tuple[Location, str]]:
@@ -58,7 +59,7 @@ class _SlotReader:
             return f"is a second slot called `{name}`"
         wrong = None if slot.source is not None else self._filling_mistake(slot.filling)
         if name is not None:
-            self._holds_number[name] = slot.filling.startswith(("int:", "low:", "high:", "seq"))
+            self._holds_number[name] = slot.filling.startswith(NUMBERS)
         return wrong
 
     def _filling_mistake(self, filling: str) -> str | None:
@@ -76,8 +77,6 @@ class _SlotReader:
             case "choice":
                 return None
             case "seq" if not colon:
-                return None
-            case "file" if argument:
                 return None
         return "is no slot"
 

@@ -219,7 +219,7 @@ def _check_texts(
     """Refuse a `$name` that the contract does not have."""
     texts: list[tuple[Location, str]] = [(("limit",), file.limit or ""), *audits.texts_of(audit)]
     for one, at in asked:
-        texts += requests.texts_of(one, at)
+        texts += [*requests.texts_of(one, at), *requests.texts_of_answer(one.expect.body, (*at.around, "expect", "body"))]
     known = {**contract.numbers_at(1), **contract.paths}
     for location, text in texts:
         require_names(source, location, text, known)

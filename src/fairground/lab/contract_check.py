@@ -17,7 +17,7 @@ from fairground.inputs.undecided import Undecided, find_marks
 from fairground.lab.places import CONTRACTS, Places
 from fairground.measure.statement_trial import StatementTrial
 from fairground.measure.tried_audits import try_limit, try_tables, try_workload
-from fairground.measure.tried_cases import PlacedCase, try_case, try_means
+from fairground.measure.tried_cases import PlacedCase, try_case, try_means, try_requests
 from fairground.model import CellSettings, LabError, Workload
 from fairground.model.contract import Contract
 from fairground.model.source import Source, nearest
@@ -147,9 +147,9 @@ def check_contract(places: Places, name: str, url: str | None = None) -> Contrac
 def _try(trial: StatementTrial, found: ContractFiles, keeper: Keeper, work: Path) -> None:
     """Try the statements of all files, pgbench's scripts last: those write."""
     tables = {name: one.fill(trial.values) for name, one in found.contract.tables.items()}
-    try_tables(trial, files.read(found.contract.folder / contracts.FILE, 3), tables)
-    rendered = [(source, workload_files.render(one, SCALE)) for source, one in found.workloads]
-    for source, workload in rendered:
+    try_tables(trial, source := files.read(found.contract.folder / contracts.FILE, 3), tables)
+    try_requests(trial, source, tables)
+    for source, workload in (rendered := [(source, workload_files.render(one, SCALE)) for source, one in found.workloads]):
         try_workload(trial, source, workload)
     for source, means in found.means:
         try_means(trial, source, means.fill(trial.values))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from fairground.contract import expected
-from fairground.contract.case import Case, CaseStep, Disturbance
+from fairground.contract.case import Case, CaseStep, Disturbance, Request
 from fairground.contract.wire import HttpAnswer
 from fairground.measure.statement_trial import TEXTS, Spot, StatementTrial
 from fairground.model import LabError
-from fairground.model.contract import names_in
-from fairground.model.source import Location, Source
+from fairground.model.contract import DataTable, names_in
+from fairground.model.data import column_mistake
+from fairground.model.source import Location, Source, nearest
 
 SAFE = ("GET", "HEAD", "OPTIONS")
 """Methods that write nothing, unless a workload says otherwise."""
@@ -48,6 +49,21 @@ def try_case(trial: StatementTrial, placed: PlacedCase) -> None:
         kept |= set(step.keep)
     if case.after:
         trial.answer(Spot(here.source, (*here.location, "after")), case.after)
+
+
+def try_requests(trial: StatementTrial, source: Source, tables: Mapping[str, DataTable]) -> None:
+    """Try that columns have names of their own, and that requests name some that are there. Statements were tried before."""
+    for name, table in tables.items():
+        around, wrong = (column_mistake(trial.columns.get(one, ())) for one in (table.for_each, name))
+        if wrong is not None and around is None:
+            trial.refuse(Spot(source, ("data", name)), f"`data.{name}` {wrong}, in", "call it otherwise, as in `SELECT 1 AS one`")
+        asked = table.request
+        for text in (asked.path, asked.body or "", *asked.headers.values()) if asked is not None else ():
+            for of, column in Request("", text).cells:
+                known = trial.columns.get(of, ())
+                if known and column not in known:
+                    spot = Spot(source, ("data", name, "request"))
+                    trial.refuse(spot, f"`data.{of}` has no `{column}` for `{spot.key}` of", nearest(column, known, "columns"))
 
 
 def try_means(trial: StatementTrial, source: Source, means: Disturbance) -> None:

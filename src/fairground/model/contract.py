@@ -163,7 +163,8 @@ class DataTable:
             headers = {name: fill_names(text, values) for name, text in asked.headers.items()}
             body = None if asked.body is None else fill_names(asked.body, values)
             asked = replace(asked, path=fill_names(asked.path, values), headers=headers, body=body)
-        return replace(self, sql=fill_names(self.sql, values), request=asked)
+        rows = tuple(fill_tree(row, values) for row in self.rows)
+        return replace(self, sql=fill_names(self.sql, values), rows=rows, request=asked)
 
 
 @dataclass(frozen=True)

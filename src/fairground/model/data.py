@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+COLUMN = re.compile(r"[A-Za-z0-9_-]+")
+"""The name of a column, as a slot can have it."""
 
 
 @dataclass(frozen=True)
@@ -11,3 +16,13 @@ class Rows:
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str | int, ...], ...]
+
+
+def column_mistake(columns: Sequence[str]) -> str | None:
+    """Return why no request could draw from a table of these columns, or None."""
+    for number, name in enumerate(columns):
+        if not COLUMN.fullmatch(name):
+            return f"has a column `{name}`, which no slot can name: write letters, digits, _ and -"
+        if name in columns[:number]:
+            return f"has two columns `{name}`"
+    return None

@@ -33,8 +33,10 @@ def mistake(rule: object, where: str = "the rule", names: Collection[str] | None
                 return f"`{key}` of {where} is no table of fields"
             return next((found for name, one in value.items() if (found := mistake(one, f"`{name}` in {where}", names))), None)
         case "list":
-            if not isinstance(value, Mapping) or set(value) - {"length", "each"}:
-                return f"`list` of {where} has other keys than `length` and `each`"
+            if not isinstance(value, Mapping) or set(value) - {"length", "each", "ascending"}:
+                return f"`list` of {where} has other keys than `length`, `each` and `ascending`"
+            if "ascending" in value and not _has_field(value.get("each"), value["ascending"]):
+                return f"`ascending` of {where} names no field that each object in the list has"
             if "length" in value and not _is_length(value["length"], names):
                 return f"`length` of {where} is no number, no range `[least, most]` and no `{{ slot = … }}`"
             return mistake(value["each"], f"`each` of {where}", names) if "each" in value else None
@@ -63,6 +65,13 @@ def slots_of(rule: object) -> Iterator[str]:
         elif key in ("object", "json", "list", "text"):
             for one in value.values():
                 yield from slots_of(one)
+
+
+def _has_field(rule: object, name: object) -> bool:
+    """True for the rule of an object in which this field must be."""
+    fields = next(iter(rule.values()), None) if isinstance(rule, Mapping) and set(rule) & {"json", "object"} else None
+    field = fields.get(name) if isinstance(fields, Mapping) and isinstance(name, str) else None
+    return field is not None and not (isinstance(field, Mapping) and "optional" in field)
 
 
 def _is_length(wanted: object, names: Collection[str] | None) -> bool:

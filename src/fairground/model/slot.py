@@ -12,6 +12,8 @@ BRACES = re.compile(r"\{\{|\{([^}]*)\}")
 OWN_NAME = re.compile(r"([A-Za-z_][\w-]*)=(.*)", re.DOTALL)
 SUPPLIED = re.compile(r"([A-Za-z_][\w-]*)\.([A-Za-z_][\w-]*)(?::once)?")
 """A cell of a table, or what is kept of another request's answer."""
+NUMBERS = ("int:", "low:", "high:", "seq")
+"""The beginnings of what draws a number."""
 QUERY_NAME = re.compile(r"(?:^|[?&])([^?&/\" =]+)=$")
 JSON_NAME = re.compile(r'"([^"]+)"\s*:\s*"?\s*$')
 
@@ -87,3 +89,8 @@ def sources_of(request: LoadRequest) -> frozenset[str]:
 def has_slot(request: LoadRequest, name: str) -> bool:
     """True if rules and ledgers can name it: a slot, or another column of a table that the request draws from."""
     return name in names_of(request) or ("." in name and name.partition(".")[0] in sources_of(request))
+
+
+def is_number(request: LoadRequest, name: str) -> bool:
+    """True if the slot draws a number, as sums and logs need: cells, what is kept and choices are words."""
+    return any(one.name == name and one.filling.startswith(NUMBERS) for one in slots_of(request))

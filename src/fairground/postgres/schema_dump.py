@@ -27,13 +27,23 @@ ARGUMENTS = (
 DUMPS_S = 300.0
 QUOTED = r"""(?P<quoted>--[^\n]*|'[^']*'|"[^"]*"|(?P<dollars>\$(?:[A-Za-z_]\w*)?\$).*?(?P=dollars))"""
 """A text within a dump: what stands in it, such as the body of a function, stays as it is."""
+NAME = r"(?:\"[^\"]*\"|[^\s\";,])+"
 OF_A_SESSION = re.compile(
     r"^(?:\\[^\n]*|SET (?!check_function_bodies)\w+ = [^;\n]*;|SELECT pg_catalog\.set_config\('search_path'[^\n]*)\n"
-    r"|^CREATE USER MAPPING FOR (?P<user>\"[^\"]*\"|\S+) SERVER (?P<server>\"[^\"]*\"|[^\s;]+)(?:'[^']*'|[^';])*;|" + QUOTED,
+    r"|^CREATE USER MAPPING FOR (?P<user>\"[^\"]*\"|\S+) SERVER (?P<server>\"[^\"]*\"|[^\s;]+)(?:'[^']*'|[^';])*;"
+    r"|^CREATE MATERIALIZED VIEW (?P<view>" + NAME + r")"
+    r"|^CREATE POLICY (?P<policy>"
+    + NAME
+    + r") ON "
+    + NAME
+    + r"(?: AS RESTRICTIVE)?(?: FOR \w+)? TO (?P<role>"
+    + NAME
+    + ")|"
+    + QUOTED,
     re.DOTALL | re.MULTILINE,
 )
 """Lines for psql, or for the session that reads the dump: others follow it here, and rely on what a session has. Then the mapping
-of a user to a foreign server, whose options may be a password."""
+of a user to a foreign server, whose options may be a password; views whose rows are left behind, and policies for a role."""
 LINES = re.compile(r"\n{3,}|" + QUOTED, re.DOTALL)
 
 
@@ -76,6 +86,12 @@ def _for_a_contract(dump: str) -> str:
     def text_of(found: re.Match[str]) -> str:
         if found["server"] is not None:
             return f"-- decide: the user mapping of {found['user']} for {found['server']} is left out: it may hold a password"
+        if found["view"] is not None:
+            said = f"{found['view']} has no rows: write `REFRESH MATERIALIZED VIEW {found['view']};` into seed.sql"
+            return f"-- decide: {said}\n{found[0]}"
+        if found["policy"] is not None:
+            said = f"the policy {found['policy']} is for {found['role']}, which must be there: servers are in `fairground_rights`"
+            return f"-- decide: {said}\n{found[0]}"
         return found["quoted"] or ""
 
     return LINES.sub(lambda found: found["quoted"] or "\n\n", OF_A_SESSION.sub(text_of, dump))

@@ -80,7 +80,10 @@ def _refusal(connection: psycopg.Connection[Any], file: str, text: str, error: p
     place = int(at) - 1 if at is not None and at.isdecimal() else _failed_at(connection, text)
     line = "" if place is None else f", line {text.count(chr(10), 0, place) + 1}"
     said = foreign.line(error.diag.message_primary or str(error), foreign.SENTENCE_CHARACTERS)
-    return f"the database refuses `{file}`{line}: {said}", error.diag.message_hint or "correct the file"
+    hint = error.diag.message_hint or "correct the file"
+    if isinstance(error, psycopg.errors.FeatureNotSupported) and said.startswith("extension "):
+        hint = "the lab's own PostgreSQL has no contrib: name a server that has the extension, with --database URL"
+    return f"the database refuses `{file}`{line}: {said}", hint
 
 
 def _failed_at(connection: psycopg.Connection[Any], text: str) -> int | None:
