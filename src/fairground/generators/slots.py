@@ -234,7 +234,7 @@ def escape_of(headers: Iterable[tuple[str, str]], body: str) -> Callable[[str], 
     media = types[0].partition(";")[0].strip().lower()
     if media == "application/x-www-form-urlencoded":
         return in_url
-    return in_json if media.endswith(("/json", "+json")) else str
+    return in_json if re.split("[/+]", media)[-1] == "json" else str
 
 
 def _unfillable(filling: str) -> LabError:
