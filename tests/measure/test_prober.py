@@ -16,6 +16,7 @@ import pytest
 from builders import waiting
 from builders.cluster import SCALE
 from builders.contracts import SEEDS
+from builders.facts import result
 from builders.requests import asking
 from fairground.generators.slots import Templates
 from fairground.host import free_port
@@ -165,7 +166,7 @@ def test_a_look_that_is_refused_before_the_request_is_told() -> None:
     with answering(b"{}") as port:
         found = probed(todos("SELECT count(*) FROM todos WHERE title = %s"), port, Asked())
     assert (found.acknowledged, found.looked) == (True, False)
-    (told,) = findings([found], prober.PATIENCE_S)
+    (told,) = findings([found], prober.PATIENCE_S, result())
     assert told.id == "writes-not-looked-for"
 
 

@@ -9,6 +9,8 @@ from fairground.model import AuditLine, Finding, LedgerEntry, LedgerRow, LoadReq
 
 LATE_S = 1.5
 """What is counted in the last second of a load is not handed in by its end; half a second more for a busy machine."""
+LEAST_PROBES = 5
+"""Fewer requests of the lab's own may be refused by chance, beside a load of which some are."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +33,13 @@ class Probe:
     """The clause on a header of its answer that is wrong; None: all are right, or there is no whole answer."""
 
 
-def findings(probes: Sequence[Probe], patience_s: float) -> tuple[Finding, ...]:
-    """Reject if an acknowledged write was not there, or not on the disk, when its answer came: the look was after it."""
+def findings(probes: Sequence[Probe], patience_s: float, result: Result) -> tuple[Finding, ...]:
+    """Reject if an acknowledged write was not there, or not on the disk, when its answer came: the look was after it.
+
+    `result`: that of the load beside which these requests were sent.
+    """
     looked = [probe for probe in probes if probe.looked]
-    return (*_refused(probes), *_late(looked, patience_s), *_unflushed(looked), *_unlooked(probes), *_headers(probes))
+    return (*_refused(probes, result), *_late(looked, patience_s), *_unflushed(looked), *_unlooked(probes), *_headers(probes))
 
 
 def _headers(probes: Sequence[Probe]) -> tuple[Finding, ...]:
@@ -47,9 +52,13 @@ def _headers(probes: Sequence[Probe]) -> tuple[Finding, ...]:
     return (Finding("headers-under-load", Severity.REJECT, sentence, {"looked_at": len(told), "wrong": len(wrong)}),)
 
 
-def _refused(probes: Sequence[Probe]) -> tuple[Finding, ...]:
-    """Warn where no such request was acknowledged: then no write was there to be looked for."""
-    if not probes or any(probe.acknowledged for probe in probes):
+def _refused(probes: Sequence[Probe], result: Result) -> tuple[Finding, ...]:
+    """Warn where none of several was acknowledged beside a load that mostly was: then no write was there to be looked for."""
+    if (
+        len(probes) < LEAST_PROBES
+        or any(probe.acknowledged for probe in probes)
+        or (result.life or result.window).not_ok >= result.done
+    ):
         return ()
     sentence = f"of {len(probes)} requests of the lab's own none was acknowledged, so that no write was looked for at its answer"
     return (Finding("writes-not-acknowledged", Severity.WARN, sentence, {"asked": len(probes)}),)

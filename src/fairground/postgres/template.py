@@ -82,7 +82,7 @@ def _refusal(connection: psycopg.Connection[Any], file: str, text: str, error: p
     said = foreign.line(error.diag.message_primary or str(error), foreign.SENTENCE_CHARACTERS)
     hint = error.diag.message_hint or "correct the file"
     if isinstance(error, psycopg.errors.FeatureNotSupported) and said.startswith("extension "):
-        hint = "the lab's own PostgreSQL has no contrib: name a server that has the extension, with --database URL"
+        hint = "install it on that server, or name one that has it with --database URL; the lab's own PostgreSQL has no contrib"
     return f"the database refuses `{file}`{line}: {said}", hint
 
 
