@@ -285,6 +285,13 @@ def test_tables_and_functions_are_held_against_the_answers() -> None:
     assert "`track_functions` is off" in found("tx", use({}, work=DatabaseWork(tables)))["statements-unknown"].sentence
 
 
+def test_scans_are_told_where_one_request_may_make_them() -> None:
+    """Of a workload of one request also where it declares none: nobody else scans its tables."""
+    asked = needing(WORKLOADS["page"], tables={"items": TableNeed(rows=20)}, statements=())
+    every = statements.lines(asked, RESULT, use({}, work=DatabaseWork({"items": TableWork(3, 20 * GOOD)})), RULES)
+    assert [(one.found, one.expected_min) for one in every if one.id == "scans-items"] == [(3, 0)]
+
+
 def test_a_query_for_each_row_is_named() -> None:
     """A table that is scanned far more often than the answers need is a finding with scans for each answer and rows for each."""
     seen = found(

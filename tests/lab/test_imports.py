@@ -130,6 +130,14 @@ def test_a_test_without_a_database_is_given_none(places: Places, tmp_path: Path)
     assert server is not None and server.database is None
 
 
+@pytest.mark.parametrize(("word", "stands"), [("5432", "$database_name"), ("5432x", "$database_port")])
+def test_half_the_words_are_no_database(word: str, stands: str) -> None:
+    """A word that is missing, and a port that is no number: what sources have compiled in is then not known."""
+    rules = read_rules(CONTRACTS["techempower"])
+    others = {one: said for one, said in rules.database.items() if said not in ("$database_port", stands)}
+    assert rules.compiled is not None and replace(rules, database={**others, word: stands}).compiled is None
+
+
 def test_a_compiled_in_host_without_the_other_words_is_named(places: Places, tmp_path: Path) -> None:
     """Where the rules do not know all that is compiled in, each line that has the host is told with its file."""
     home = tmp_path / "contracts" / "pebbles"

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from builders.full import full
 from builders.paths import ROOT
 from builders.stored import START, new
+from cli.command import stored
 from fairground import model, records
 from fairground.lab import lists, pages, site
 from fairground.lab.events import SiteRecord, SiteWritten
 from fairground.lab.places import Places
-from fairground.model import LabError, Machine, StackInfo
+from fairground.model import LabError, Machine, Run, StackInfo
 from fairground.model.record import Head, Listed, RecordKind
+from fairground.report.site import history
 from report import fixture
 
 
@@ -141,6 +145,22 @@ def test_a_damaged_record_hides_no_other(how: str, tmp_path: Path) -> None:
     assert told[other.name] and not told[sound.name]
     overview = (tmp_path / "public" / "index.html").read_text()
     assert f'href="{sound.name}/report.html"' in overview and f'id="{other.name}"' in overview
+
+
+def test_a_run_without_a_history_takes_it_from_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is wrong with one that is somebody else's, the cells of the others are drawn over time."""
+    names = [stored(fixture.run(), tmp_path / "results").name for _ in range(3)]
+    drawn, made = list[list[str]](), history.histories
+
+    def histories(runs: Sequence[Run]) -> Sequence[Any]:
+        if names[0] in [run.id for run in runs]:
+            raise ZeroDivisionError
+        drawn.append([run.id for run in runs])
+        return made(runs)
+
+    monkeypatch.setattr(history, "histories", histories)
+    list(site.write(tmp_path / "results", tmp_path / "public"))
+    assert sorted(drawn[-1]) == sorted(names[1:])
 
 
 def test_a_damaged_record_that_is_asked_for_is_told(tmp_path: Path) -> None:
