@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
+from builders.stored import head
 from cli.command import Run
+from fairground import records
+from fairground.model import CellSettings, Load
+from fairground.model.count import CountArm, CountAsked, CountedStart, CountedWindow, WorkCount
+from fairground.model.record import RecordKind
 
 OF_TIME = "cannot be combined with `--count`, which counts work and measures no time"
 COUNT = ("run", "--servers", "servers", "--count", "-s", "alder-one:plain", "-w", "ping")
@@ -86,6 +94,25 @@ def test_what_does_not_go_with_counts(words: tuple[str, ...], message: str, hint
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
     assert done.stderr.startswith(f"error: {message}\n")
     assert hint is None or f"hint: {hint}" in done.stderr
+
+
+def counted(results: Path, starts: int) -> str:
+    """The folder of a record with so many starts of one stack, all of which need the same."""
+    arms, load = (CountArm("one:plain", "one:plain"),), Load(connections=16)
+    asked = CountAsked(arms, ("db-ping",), False, load, CellSettings(workers=1), 1, 100.0, 0.005)
+    record = records.create(results, "count", replace(head(RecordKind.COUNT), asked=asked), {})
+    windows = (CountedWindow(10, WorkCount(10_000, {"read": 20})),) * 8
+    for number in range(1, starts + 1):
+        record = records.append(record, CountedStart("one:plain", "db-ping", number, 80, windows, True, (), 5.0))
+    return str(record.folder)
+
+
+@pytest.mark.parametrize(("starts", "code"), [(1, 3), (2, 0)])
+def test_a_gate_without_a_number_does_not_pass(starts: int, code: int, lab: Run, tmp_path: Path) -> None:
+    """One start of a side tells no change, so that the rule was held against nothing."""
+    both = [counted(tmp_path / side, starts) for side in "ab"]
+    done = lab("compare", *both, "--count", "--fail-on", "more:1%", "--servers", "servers")
+    assert done.returncode == code, done.stderr
 
 
 def test_a_machine_without_the_emulation_says_so(lab: Run) -> None:

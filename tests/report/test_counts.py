@@ -94,6 +94,16 @@ def test_a_rule_is_broken_where_the_whole_interval_lies_beyond(rule: str, broken
     assert fail_on.broken_counts(counts.report(ASKED, turned).lines, fail_on.parse_counted("more:0%")) == ()
 
 
+def test_a_rule_needs_a_change_that_is_known() -> None:
+    """One start of a side has no spread, and calls of the system are none of the rule's."""
+    rule = fail_on.parse_counted("more:1%")
+    lines = counts.report(ASKED, MORE).lines
+    assert fail_on.is_counted(lines, rule)
+    few = counts.report(ASKED, MORE[:3]).lines
+    assert few and not fail_on.is_counted(few, rule)
+    assert not fail_on.is_counted([line for line in lines if line.quantity == counts.CALLS], rule)
+
+
 def test_rules_of_time_and_of_counts_are_none_of_each_other() -> None:
     """Each is refused with what mends it."""
     with pytest.raises(LabError, match="is no rule on what is counted"):

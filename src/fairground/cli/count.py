@@ -275,7 +275,7 @@ def _exit(found: CountReport, rule: Rule | None) -> None:
     """Exit code 1 where an arm is rejected or the rule is broken, 3 without a number."""
     if found.rejected:
         raise typer.Exit(BAD_ANSWER)
-    if not (found.is_measured or found.lines) or (rule is not None and not found.lines):
+    if not (found.is_measured or found.lines) or (rule is not None and not fail_on.is_counted(found.lines, rule)):
         raise typer.Exit(NOTHING_MEASURED)
     sentences = () if rule is None else fail_on.broken_counts(found.lines, rule)
     for sentence in sentences:

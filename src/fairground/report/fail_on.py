@@ -49,6 +49,11 @@ def broken_counts(lines: Sequence[CountLine], rule: Rule) -> tuple[str, ...]:
     )
 
 
+def is_counted(lines: Sequence[CountLine], rule: Rule) -> bool:
+    """True if there is a counted change that the rule can be held against: one start of a side shows none."""
+    return any(line.change.ratio is not None for line in lines if line.quantity in rule.quantities)
+
+
 def parse(text: str, where_counted: str = "add --count") -> Rule:
     """`slower:5%` as a rule. LabError for anything else; `where_counted` is what to do about a rule on what is counted."""
     found = _FORM.fullmatch(text)
