@@ -19,6 +19,8 @@ CALLS, SLOTS = 1024, 4096
 FILE = struct.Struct(f"{2 * CALLS + SLOTS}Q")
 READS = frozenset({"read", "readv", "recvfrom", "recvmsg"})
 """The system calls by which a server looks for data."""
+VDSO = frozenset({"clock_gettime", "gettimeofday", "time", "getcpu"})
+"""Natively the kernel's page in each process answers them, without a call. QEMU has no such page, or calls the kernel there."""
 EXECUTES = ("execve", "execveat")
 """The system calls by which a process goes on as another program, natively."""
 
@@ -42,8 +44,8 @@ class CountReader:
             values = FILE.unpack(data)
             instructions += sum(values[2 * CALLS :])
             for number, count in enumerate(values[:CALLS]):
-                if count:
-                    name = self._calls.get(number, f"call {number}")
+                name = self._calls.get(number, f"call {number}")
+                if count and name not in VDSO:
                     calls[name] = calls.get(name, 0) + count
                     empty_reads += values[CALLS + number] if name in READS else 0
         return WorkCount(instructions, calls, self._functions(), empty_reads)
