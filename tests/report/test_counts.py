@@ -35,6 +35,12 @@ def start(arm: str, number: int, instructions: int, settled: bool = True, findin
 MORE = [start("old", 1, 10_000), start("old", 2, 10_002), start("new", 1, 10_200), start("new", 2, 10_202)]
 
 
+def record(name: str, made: list[CountedStart], asked: CountAsked = ASKED, libc: str = "2.36") -> Record[Any, Any]:
+    """A counted record under a name, with these starts."""
+    known = replace(head(RecordKind.COUNT), asked=asked, id=name, versions={"libc": libc})
+    return Record(None, known, tuple(made))  # type: ignore[arg-type]
+
+
 def test_more_instructions_are_told_and_as_many_calls() -> None:
     """The change with its interval, then the same system calls, each arm's starts and spread, and that it is no time."""
     found = counts.report(ASKED, MORE)
@@ -130,16 +136,28 @@ def test_a_run_tells_levels_and_what_has_not_settled() -> None:
 
 
 def test_two_records_are_held_against_each_other() -> None:
-    """Cells that both have; versions that differ are named."""
-
-    def record(name: str, made: list[CountedStart], libc: str) -> Record[Any, Any]:
-        known = replace(head(RecordKind.COUNT), asked=ASKED, id=name, versions={"libc": libc})
-        return Record(None, known, tuple(made))  # type: ignore[arg-type]
-
+    """Cells that both have; versions that differ are named, and so is an arm without a number on one side."""
     other = [replace(one, windows=start("x", 1, 10_500).windows) for one in MORE[:2]]
-    found = counts.between(record("first", MORE, "2.36"), record("second", other, "2.41"))
-    assert found.sentences[0].startswith("db-ping: old in second needs more instructions for an answer than old in first: +4.9")
+    found = counts.between(record("first", MORE), record("second", other, libc="2.41"))
+    assert found.sentences[0] == "db-ping: new in second: it was not started" and not found.rejected
+    assert found.sentences[1].startswith("db-ping: old in second needs more instructions for an answer than old in first: +4.9")
     assert len(found.lines) == 3 and found.notes[0] == "the records differ in libc 2.36 and 2.41"
+
+
+def test_an_arm_that_the_second_record_rejects_is_told() -> None:
+    """What was right before and is wrong now is a bad answer. What was wrong before and is right now is none."""
+    wrong = start("new", 3, 10_200, findings=(Finding("errors", Severity.REJECT, "wrong answers"),))
+    sides = record("first", MORE), record("second", [*MORE, wrong])
+    found = counts.between(*sides)
+    assert found.rejected and found.sentences[0].startswith("db-ping: new in second: ") and "wrong answers" in found.sentences[0]
+    assert len(found.lines) == 3 and not counts.between(*reversed(sides)).rejected
+
+
+@pytest.mark.parametrize("asked", [replace(ASKED, workloads=("ping",)), replace(ASKED, arms=(CountArm("two", "two:plain"),) * 2)])
+def test_records_that_have_nothing_in_common_are_refused(asked: CountAsked) -> None:
+    """Each has what the other has not; nothing would be told."""
+    with pytest.raises(LabError, match="^the two records have no stack on the same workload in common: old, new on db-ping and "):
+        counts.between(record("first", MORE), record("second", [], asked))
 
 
 def test_no_time_is_told_on_the_page() -> None:

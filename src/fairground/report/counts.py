@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from fairground.model import LabError
 from fairground.model.count import CountArm, CountAsked, CountedStart
 from fairground.model.record import Record
 from fairground.report import where
@@ -119,23 +120,42 @@ def report(asked: CountAsked, made: Sequence[CountedStart]) -> CountReport:
 
 
 def between(one: Record[CountAsked, CountedStart], other: Record[CountAsked, CountedStart]) -> CountReport:
-    """Hold one record's counts against another's, for each stack and workload that both have."""
-    floor, lines, sentences = one.head.asked.floor, list[CountLine](), list[str]()
-    tables = list[WhereTable]()
-    for workload in one.head.asked.workloads:
-        for arm in one.head.asked.arms:
-            sides = [counting.starts_of(record.entries, workload, arm) for record in (one, other)]
-            found = _compared(workload, sides, floor)
-            lines += found
-            tables += where.tables(workload, *sides)
-            sentences += [_sentence(f"{arm.label} in {one.id}", f"{arm.label} in {other.id}", line, floor) for line in found]
+    """Hold one record's counts against another's, for each stack and workload that both have. LabError where there is none."""
+    floor, lost, said, lines, tables = one.head.asked.floor, list[str](), list[str](), list[CountLine](), list[WhereTable]()
+    rejected = False
+    for workload, arm in _common(one.head.asked, other.head.asked):
+        sides = [counting.starts_of(record.entries, workload, arm) for record in (one, other)]
+        rejected = rejected or any(start.rejected for start in sides[1])
+        whys = [(record.id, _why(arm, starts)) for record, starts in zip((one, other), sides, strict=True)]
+        if unnumbered := [f"{workload}: {arm.label} in {id}: {why}" for id, why in whys if why is not None]:
+            lost += unnumbered
+            continue
+        found = _compared(workload, sides, floor)
+        lines += found
+        tables += where.tables(workload, *sides)
+        said += [_sentence(f"{arm.label} in {one.id}", f"{arm.label} in {other.id}", line, floor) for line in found]
+    title = f"{other.id} against {one.id}"
+    return CountReport(title, (), tuple(lines), (*lost, *said), _notes_between(one, other), rejected, tuple(tables))
+
+
+def _common(one: CountAsked, other: CountAsked) -> list[tuple[str, CountArm]]:
+    """The workloads and arms that two records have both. LabError where there is none."""
+    labels = {arm.label for arm in other.arms}
+    found = [(id, arm) for id in one.workloads if id in other.workloads for arm in one.arms if arm.label in labels]
+    if not found:
+        sides = " and ".join(_title(asked) for asked in (one, other))
+        raise LabError(f"the two records have no stack on the same workload in common: {sides}", "count one stack in both")
+    return found
+
+
+def _notes_between(one: Record[CountAsked, CountedStart], other: Record[CountAsked, CountedStart]) -> tuple[str, ...]:
+    """Say what else of two records differs, and what their numbers do not say."""
     before, after = ({**record.head.versions, "CPU": record.head.machine.cpu_model or "unknown"} for record in (one, other))
     changed = [f"{name} {before.get(name, 'none')} and {after.get(name, 'none')}" for name in sorted({*before, *after})
                if before.get(name) != after.get(name)]  # fmt: skip
     notes = (f"the records differ in {', '.join(changed)}",) if changed else ()
     said = dict.fromkeys(BY_PROCESSOR if record.head.asked.counters else NOT_TIME for record in (one, other))
-    notes = (*notes, *where.notes((*one.entries, *other.entries)), *said)
-    return CountReport(f"{other.id} against {one.id}", (), tuple(lines), tuple(sentences), notes, False, tuple(tables))
+    return (*notes, *where.notes((*one.entries, *other.entries)), *said)
 
 
 def _title(asked: CountAsked) -> str:
@@ -158,11 +178,6 @@ def _row(arm: CountArm, workload: str, starts: Sequence[CountedStart], between: 
         for name, times in counts.calls_by_name(one).items():
             names.setdefault(name, []).append(times)
     means = {name: sum(every) / len(sound) for name, every in names.items()}
-    why = (
-        None
-        if sound
-        else next((one.rejected or f"`{arm.label}` has no number: {one.void}" for one in starts), "it was not started")
-    )
     return CountRow(
         arm.label,
         workload,
@@ -177,8 +192,16 @@ def _row(arm: CountArm, workload: str, starts: Sequence[CountedStart], between: 
         _mean([counts.calls(one) for one in sound]),
         dict(sorted(((n, m) for n, m in means.items() if m >= LEAST_OF_NAME), key=lambda one: -one[1])),
         sum(not one.settled for one in sound),
-        why,
+        _why(arm, starts),
     )
+
+
+def _why(arm: CountArm, starts: Sequence[CountedStart]) -> str | None:
+    """Say why an arm has no number; None where it has one."""
+    rejected = next((one.rejected for one in starts if one.rejected), None)
+    if rejected or any(one.counted for one in starts):
+        return rejected
+    return next((f"`{arm.label}` has no number: {one.void}" for one in starts), "it was not started")
 
 
 def _lines(asked: CountAsked, workload: str, made: Sequence[CountedStart]) -> list[CountLine]:
