@@ -9,7 +9,7 @@ import pytest
 
 from builders.pages import runs_only_its_own_script
 from builders.stored import head
-from fairground.model import CellSettings, Finding, LabError, Load, Severity
+from fairground.model import CellSettings, Finding, LabError, Load, Severity, Topology
 from fairground.model.count import UNCOUNTED, CountArm, CountAsked, CountedStart, CountedWindow, WorkCount
 from fairground.model.record import Record, RecordKind
 from fairground.report import counts, fail_on
@@ -151,6 +151,24 @@ def test_an_arm_that_the_second_record_rejects_is_told() -> None:
     found = counts.between(*sides)
     assert found.rejected and found.sentences[0].startswith("db-ping: new in second: ") and "wrong answers" in found.sentences[0]
     assert len(found.lines) == 3 and not counts.between(*reversed(sides)).rejected
+
+
+@pytest.mark.parametrize(
+    ("asked", "what"),
+    [
+        (replace(ASKED, load=Load(connections=32)), "connections (16 and 32)"),
+        (replace(ASKED, settings=CellSettings(workers=2, prepared=False)), "workers (1 and 2), prepared (True and False)"),
+        (replace(ASKED, topology=Topology(pooler="pgbouncer")), "path"),
+        (replace(ASKED, arms=tuple(replace(arm, stack="two:plain") for arm in ASKED.arms)), "stack (one:plain and two:plain)"),
+    ],
+)
+def test_records_that_were_counted_differently_are_not_compared(asked: CountAsked, what: str) -> None:
+    """The settings would be taken for the code. What differs is named; the cores of another machine are none of it."""
+    found = counts.between(record("first", MORE), record("second", MORE, asked))
+    assert found.lines == () and not found.where
+    assert found.sentences == tuple(f"db-ping: {arm} is not compared: the records differ in {what}" for arm in ("old", "new"))
+    pinned = replace(ASKED, settings=replace(ASKED.settings, pin=(("server", (3,)),)))
+    assert len(counts.between(record("first", MORE), record("second", MORE, pinned)).lines) == 6
 
 
 @pytest.mark.parametrize("asked", [replace(ASKED, workloads=("ping",)), replace(ASKED, arms=(CountArm("two", "two:plain"),) * 2)])

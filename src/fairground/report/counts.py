@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from fairground.model import LabError
+from fairground.model import Cell, LabError, Load
 from fairground.model.count import CountArm, CountAsked, CountedStart
 from fairground.model.record import Record
 from fairground.report import where
@@ -123,7 +123,11 @@ def between(one: Record[CountAsked, CountedStart], other: Record[CountAsked, Cou
     """Hold one record's counts against another's, for each stack and workload that both have. LabError where there is none."""
     floor, lost, said, lines, tables = one.head.asked.floor, list[str](), list[str](), list[CountLine](), list[WhereTable]()
     rejected = False
-    for workload, arm in _common(one.head.asked, other.head.asked):
+    for workload, arm, twin in _common(one.head.asked, other.head.asked):
+        cells = [lasting_cell_of(record.head.asked, same, workload) for record, same in ((one, arm), (other, twin))]
+        if differing := _differing(*cells):
+            lost.append(f"{workload}: {arm.label} is not compared: the records differ in {differing}")
+            continue
         sides = [counting.starts_of(record.entries, workload, arm) for record in (one, other)]
         rejected = rejected or any(start.rejected for start in sides[1])
         whys = [(record.id, _why(arm, starts)) for record, starts in zip((one, other), sides, strict=True)]
@@ -138,14 +142,34 @@ def between(one: Record[CountAsked, CountedStart], other: Record[CountAsked, Cou
     return CountReport(title, (), tuple(lines), (*lost, *said), _notes_between(one, other), rejected, tuple(tables))
 
 
-def _common(one: CountAsked, other: CountAsked) -> list[tuple[str, CountArm]]:
+def _common(one: CountAsked, other: CountAsked) -> list[tuple[str, CountArm, CountArm]]:
     """The workloads and arms that two records have both. LabError where there is none."""
-    labels = {arm.label for arm in other.arms}
-    found = [(id, arm) for id in one.workloads if id in other.workloads for arm in one.arms if arm.label in labels]
+    twins = {arm.label: arm for arm in other.arms}
+    workloads = [id for id in one.workloads if id in other.workloads]
+    found = [(id, arm, twins[arm.label]) for id in workloads for arm in one.arms if arm.label in twins]
     if not found:
         sides = " and ".join(_title(asked) for asked in (one, other))
         raise LabError(f"the two records have no stack on the same workload in common: {sides}", "count one stack in both")
     return found
+
+
+def lasting_cell_of(asked: CountAsked, arm: CountArm, workload: str) -> Cell:
+    """The cell without what another machine has otherwise: the cores of its roles, and the generator's threads."""
+    load = replace(Load(), connections=asked.load.connections)
+    return Cell(arm.stack, workload, asked.topology, load, replace(asked.settings, pin=()))
+
+
+def _differing(one: Cell, other: Cell) -> str:
+    """Name what two cells were counted with; nothing where it is the same."""
+    a, b = (
+        {"stack": cell.stack, "connections": cell.load.connections, "path": cell.topology, **vars(cell.settings)}
+        for cell in (one, other)
+    )
+    return ", ".join(
+        f"{name.replace('_', ' ')} ({a[name]} and {b[name]})" if isinstance(a[name], int | str) else name.replace("_", " ")
+        for name in a
+        if a[name] != b[name]
+    )
 
 
 def _notes_between(one: Record[CountAsked, CountedStart], other: Record[CountAsked, CountedStart]) -> tuple[str, ...]:

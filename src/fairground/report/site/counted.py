@@ -15,12 +15,12 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
-from fairground.model import Cell, Load
+from fairground.model import Cell
 from fairground.model.count import PROCESSOR, CountArm, CountAsked, CountedStart
 from fairground.model.record import Record
 from fairground.report.charts import svg
 from fairground.report.charts.scale import Scale, linear_ticks
-from fairground.report.counts import amount, signed_hundredths
+from fairground.report.counts import amount, lasting_cell_of, signed_hundredths
 from fairground.report.run import page
 from fairground.report.trial import sketch
 from fairground.run import counting
@@ -103,16 +103,10 @@ def histories(records: Iterable[Record[CountAsked, CountedStart]]) -> tuple[Coun
             for arm in asked.arms:
                 starts = counting.starts_of(record.entries, workload, arm)
                 if starts:
-                    key = (record.head.versions.get(PROCESSOR, "unknown processor"), _lasting(asked, arm, workload))
+                    key = (record.head.versions.get(PROCESSOR, "unknown processor"), lasting_cell_of(asked, arm, workload))
                     seen.setdefault(key, []).append(_view(record, arm, starts))
     made = [CountHistory(processor, cell, _compared(views)) for (processor, cell), views in seen.items()]
     return tuple(sorted(made, key=lambda one: (one.cell.workload, one.cell.stack, one.slug)))
-
-
-def _lasting(asked: CountAsked, arm: CountArm, workload: str) -> Cell:
-    """The cell without what another machine has otherwise: the cores of its roles, and the generator's threads."""
-    load = replace(Load(), connections=asked.load.connections)
-    return Cell(arm.stack, workload, asked.topology, load, replace(asked.settings, pin=()))
 
 
 def _view(record: Record[CountAsked, CountedStart], arm: CountArm, starts: Sequence[CountedStart]) -> CountView:
