@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import pytest
 from builders.stored import head
 from cli.command import Run
 from fairground import records
-from fairground.model import CellSettings, Load
+from fairground.cli import count, verbs
+from fairground.model import CellSettings, LabError, Load
 from fairground.model.count import CountArm, CountAsked, CountedStart, CountedWindow, WorkCount
 from fairground.model.record import RecordKind
 
@@ -94,6 +96,34 @@ def test_what_does_not_go_with_counts(words: tuple[str, ...], message: str, hint
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
     assert done.stderr.startswith(f"error: {message}\n")
     assert hint is None or f"hint: {hint}" in done.stderr
+
+
+Asked = Callable[..., CountAsked]
+
+
+@pytest.fixture
+def asked(lab: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asked:
+    """Reads what a command line asks to be counted, on the made-up servers, and counts nothing."""
+    del lab  # it has written the servers
+    seen = list[CountAsked]()
+
+    def followed(_inputs: object, asked: CountAsked, _given: object) -> None:
+        seen.append(asked)
+        raise LabError("read")
+
+    def read(verb: str, *words: str) -> CountAsked:
+        monkeypatch.setattr(count, "_followed", followed)
+        with pytest.raises(LabError, match="^read$"):
+            verbs.VERBS[verb].load(verb).main([*words, "--count", "--servers", str(tmp_path / "servers")], standalone_mode=False)
+        return seen[-1]
+
+    return read
+
+
+def test_a_width_says_when_to_stop_and_moves_no_floor(asked: Asked) -> None:
+    """The least change that is told, and what a settled warm-up is, stay as they are."""
+    found = asked("compare", "alder-one:plain", "alder-one:fancy", "--width", "2")
+    assert (found.floor, found.width) == (0.005, 0.02)
 
 
 def counted(results: Path, starts: int) -> str:

@@ -48,6 +48,15 @@ def test_wide_intervals_get_more_starts_within_the_budget() -> None:
     assert counting.ending(wide, ASKED) == "the budget of 100 s is spent"
 
 
+def test_a_width_ends_starts_and_is_no_floor() -> None:
+    """A wide one ends them early, a narrow one goes on; what is worth telling stays as it is."""
+    made = [start("a", 1, 100_000), start("a", 2, 100_500), start("b", 1, 100_050), start("b", 2, 100_600)]
+    assert order(replace(ASKED, width=0.02), made) == [] and order(ASKED, made)[:2] == ["a3", "b3"]
+    alone = replace(ASKED, compared=False, arms=ASKED.arms[:1])
+    assert order(replace(alone, width=0.05), made) == [] and order(alone, made)[0] == "a3"
+    assert counting.ending(made, replace(ASKED, width=0.02)).startswith("every interval is within ± 2.0%")
+
+
 def test_what_scatters_too_much_for_starts_is_said() -> None:
     """After the most starts that an arm may have, neither is the budget spent nor the interval narrow."""
     asked = replace(ASKED, budget_s=1e9)

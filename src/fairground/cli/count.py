@@ -91,9 +91,9 @@ def compare(context: typer.Context, given: Given, places: Places) -> None:
     else:
         named = name_sides(known, a, b, given["revisions"])
         workload = workload_of(places, known, named, given["workload"], given["contract"])
-        arms, floor = count.arms_of(named), numbers.positive("--width", given["width"]) / 100
+        arms, width = count.arms_of(named), numbers.positive("--width", given["width"]) / 100
         budget_s = numbers.seconds("--budget", given["budget"])
-        record = _count(places, given, _asked(context, given, arms, (workload,), True, floor, budget_s))
+        record = _count(places, given, _asked(context, given, arms, (workload,), True, width, budget_s))
     _tell(record, given["markdown"], given["as_json"], rule)
 
 
@@ -176,7 +176,7 @@ def _asked(
     arms: Sequence[CountArm],
     workloads: Sequence[str],
     compared: bool,
-    floor: float,
+    width: float,
     budget_s: float,
 ) -> CountAsked:
     """Read how it is counted: on one core, with one worker and few connections, unless somebody says otherwise."""
@@ -206,11 +206,12 @@ def _asked(
         settings,
         given["seed"] or 1,
         budget_s,
-        floor,
+        FLOOR,
         requests,
         path,
         where,
         natively,
+        width,
     )
 
 

@@ -71,7 +71,8 @@ class CountAsked:
 
     `compared`: the second arm is held against the first. `requests`: of a start's counted windows together; None: as many as the
     pace of the arm's first start allows. `where`: instructions are told by function, too. `counters`: those of the processor are
-    read, in place of an emulation; it counts no system calls.
+    read, in place of an emulation; it counts no system calls. `width`: starts end where an interval is as narrow, and where it is
+    None at the floor.
     """
 
     arms: tuple[CountArm, ...]
@@ -86,6 +87,7 @@ class CountAsked:
     topology: Topology = Topology()
     where: bool = False
     counters: bool = False
+    width: float | None = None
 
 
 @dataclass(frozen=True)

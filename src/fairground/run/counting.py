@@ -1,6 +1,6 @@
 """Tell whether another start of a counted measurement is worth its time, and whose. Pure.
 
-As everywhere, a width that was fixed beforehand ends it: the floor, or a part of a large difference.
+As everywhere, a width that was fixed beforehand ends it: the one that was asked for, or a part of a large difference.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def ending(made: Sequence[CountedStart], asked: CountAsked) -> str:
     if wide:
         return f"{MOST_STARTS} starts of an arm were made, and its interval is still wide: more would hardly narrow it"
     part = ", or a quarter of its change" if asked.compared else ""
-    return f"every interval is within ± {asked.floor:.1%}{part}, or no start of an arm has a number"
+    return f"every interval is within ± {_width(asked):.1%}{part}, or no start of an arm has a number"
 
 
 def _open(made: Sequence[CountedStart], asked: CountAsked) -> list[Due]:
@@ -100,12 +100,16 @@ def _is_narrow(made: Sequence[CountedStart], asked: CountAsked, due: Due) -> boo
         whole, between = (
             counts.change(a, b, asked.floor) for a, b in ([values(one) for one in sides], counts.at_equal_reads(*sides))
         )
-        return _is_known(between, whole, asked.floor)
+        return _is_known(between, whole, _width(asked))
     level = counts.level(_sound(made, due))
-    return level is not None and (level.high - level.low) / 2 / level.middle <= asked.floor
+    return level is not None and (level.high - level.low) / 2 / level.middle <= _width(asked)
 
 
-def _is_known(between: CountChange, whole: CountChange, floor: float) -> bool:
+def _width(asked: CountAsked) -> float:
+    return asked.floor if asked.width is None else asked.width
+
+
+def _is_known(between: CountChange, whole: CountChange, width: float) -> bool:
     """True if the change between collections is known well enough, and that of the whole leaves nothing open beside it.
 
     How many collections fall into a start is chance, which only many starts would narrow. A change that chance may have made is
@@ -115,7 +119,7 @@ def _is_known(between: CountChange, whole: CountChange, floor: float) -> bool:
         return False
     if whole.is_open and not (between.called and whole.ratio.low <= between.ratio.middle <= whole.ratio.high):
         return False
-    return between.half_width <= max(floor, PART * abs(math.log(between.ratio.middle)))
+    return between.half_width <= max(width, PART * abs(math.log(between.ratio.middle)))
 
 
 def _is_spent(made: Sequence[CountedStart], asked: CountAsked) -> bool:
