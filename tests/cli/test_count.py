@@ -126,6 +126,18 @@ def test_a_width_says_when_to_stop_and_moves_no_floor(asked: Asked) -> None:
     assert (found.floor, found.width) == (0.005, 0.02)
 
 
+def test_a_workload_that_a_stack_skips_is_told(asked: Asked, lab: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is counted for no stack, since rows stand beside each other; where nothing is left, nothing is counted."""
+    with (tmp_path / "servers" / "birch-two" / "server.toml").open("a") as file:
+        file.write('[skip]\ntx = "no transactions here"\n')
+    stacks = ("run", "-s", "alder-one:plain,birch-two:plain", "-w")
+    assert asked(*stacks, "ping,tx").workloads == ("ping",)
+    why = "`birch-two:plain` has no `tx`: no transactions here"
+    assert f"tx is not counted: {why}" in capsys.readouterr().err
+    done = lab(*stacks, "tx", "--count", "--servers", "servers")
+    assert done.returncode == 2 and done.stderr.startswith(f"error: the stacks have no workload in common: {why}\n")
+
+
 def counted(results: Path, starts: int) -> str:
     """The folder of a record with so many starts of one stack, all of which need the same."""
     arms, load = (CountArm("one:plain", "one:plain"),), Load(connections=16)

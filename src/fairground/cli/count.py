@@ -20,7 +20,7 @@ from fairground.lab.compare import is_stack, name_sides, workload_of
 from fairground.lab.events import UnitDone
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
-from fairground.model import CellSettings, LabError, Load, storing
+from fairground.model import CellSettings, LabError, Load, Stack, Workload, storing
 from fairground.model.count import CountArm, CountAsked, CountedStart
 from fairground.model.record import Record, RecordKind
 from fairground.report import counts, fail_on, where
@@ -117,9 +117,21 @@ def run(context: typer.Context, given: Given, places: Places) -> None:
         workloads = places.workloads_of(given["workload"] or (), stacks, given["contract"])
         arms = [CountArm(one.id, one.id) for one in stacks]
         budget_s = BUDGET_S if given["budget"] is None else numbers.seconds("--budget", given["budget"])
-        names = [one.id for one in workloads if all(one.id not in stack.skip for stack in stacks)]
+        names = _common(stacks, workloads)
         record = _count(places, given, _asked(context, given, arms, names, False, FLOOR, budget_s))
     _tell(record, None, given["as_json"], None)
+
+
+def _common(stacks: Sequence[Stack], workloads: Sequence[Workload]) -> list[str]:
+    """The workloads that all of the stacks have; the others are told. LabError where none is left."""
+    whys = {one.id: f"`{stack.id}` has no `{one.id}`: {stack.skip[one.id]}" for one in workloads for stack in stacks
+            if one.id in stack.skip}  # fmt: skip
+    names = [one.id for one in workloads if one.id not in whys]
+    if not names:
+        raise LabError(f"the stacks have no workload in common: {next(iter(whys.values()))}", "count them one after the other")
+    for id, why in whys.items():
+        say.note(f"{id} is not counted: {why}")
+    return names
 
 
 def refuse_without(given: Given) -> None:
