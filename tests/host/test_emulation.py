@@ -86,9 +86,13 @@ def test_a_script_is_started_by_its_interpreter(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_started_is_said(tmp_path: Path) -> None:
-    """No such program, and scripts whose interpreters are scripts of each other."""
+    """No such program, scripts without an interpreter, and scripts whose interpreters are scripts of each other."""
     with pytest.raises(LabError, match="^cannot start `absent`: there is no such program"):
         machine_words(["absent"], tmp_path, os.defpath)
+    for first in ("#!", "#!/usr/bin/env"):
+        script(tmp_path / "none", first)
+        with pytest.raises(LabError, match="^cannot start `./none`: its first line names no interpreter"):
+            machine_words(["./none"], tmp_path, None)
     script(tmp_path / "one", f"#!{tmp_path}/two")
     script(tmp_path / "two", f"#!{tmp_path}/one")
     with pytest.raises(LabError, match="^cannot start `./one`: its interpreters are scripts without end"):

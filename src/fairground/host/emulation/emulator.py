@@ -65,8 +65,10 @@ def machine_words(words: Sequence[str], folder: Path, path: str | None) -> list[
         if not first.startswith(b"#!"):
             return [program, *found[1:]]
         interpreter = first[2:].decode(errors="replace").strip().split(maxsplit=1)
-        if os.path.basename(interpreter[0]) == "env":  # it would start the interpreter anew, outside
+        if interpreter and os.path.basename(interpreter[0]) == "env":  # it would start the interpreter anew, outside
             interpreter = [one for one in " ".join(interpreter[1:]).split() if one != "-S"]
+        if not interpreter:
+            raise LabError(f"cannot start `{found[0]}`: its first line names no interpreter", exit_code=3)
         found = [*interpreter, program, *found[1:]]
     raise LabError(f"cannot start `{words[0]}`: its interpreters are scripts without end", exit_code=3)
 
