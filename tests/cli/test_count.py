@@ -126,6 +126,12 @@ def test_a_width_says_when_to_stop_and_moves_no_floor(asked: Asked) -> None:
     assert (found.floor, found.width) == (0.005, 0.02)
 
 
+@pytest.mark.parametrize(("words", "seed"), [((), 1), (("--seed", "0"), 0)])
+def test_the_seed_is_the_one_that_was_given(words: tuple[str, ...], seed: int, asked: Asked) -> None:
+    """Zero is one, too."""
+    assert asked("run", "-s", "alder-one:plain", "-w", "ping", *words).seed == seed
+
+
 def test_a_workload_that_a_stack_skips_is_told(asked: Asked, lab: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It is counted for no stack, since rows stand beside each other; where nothing is left, nothing is counted."""
     with (tmp_path / "servers" / "birch-two" / "server.toml").open("a") as file:

@@ -216,7 +216,7 @@ def _asked(
         compared,
         load,
         settings,
-        given["seed"] or 1,
+        1 if given["seed"] is None else given["seed"],
         budget_s,
         FLOOR,
         requests,
