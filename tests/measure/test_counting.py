@@ -43,7 +43,12 @@ class FakeReader:
 
 
 def counted_start(
-    server: Server, folder: Path, monkeypatch: pytest.MonkeyPatch, emulated: bool = True, **reader: object
+    server: Server,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    emulated: bool = True,
+    requests: int = 6400,
+    **reader: object,
 ) -> tuple[CountedStart, World]:
     """One start of a counted arm, and what was done to it."""
     world = World({"a": server}).moved_into(monkeypatch)
@@ -52,7 +57,7 @@ def counted_start(
     emulator: Any = type("NoEmulator", (), {"calls": {}, "program": "qemu"})() if emulated else None
     arm = CountedArm(**{one.name: getattr(plain, one.name) for one in fields(plain)}, emulator=emulator)
     arm = replace(arm, cell=replace(arm.cell, load=replace(LOAD, warmup_max_s=30.0)))
-    return one_start(world.bench(), arm, 6400, 0.005, folder, 1), world
+    return one_start(world.bench(), arm, requests, 0.005, folder, 1), world
 
 
 def test_a_start_is_verified_loaded_with_fixed_work_and_audited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,6 +70,16 @@ def test_a_start_is_verified_loaded_with_fixed_work_and_audited(tmp_path: Path, 
     assert len(found.counted) == 32 and len(found.windows) > 32
 
 
+@pytest.mark.parametrize(("asked", "size"), [(50, 6), (3, 1), (1099, 109)])
+def test_the_requests_told_are_those_that_were_asked(
+    asked: int, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows are of one size, so that what is left over is not asked. Another start by that number has the same."""
+    found, world = counted_start(Server(), tmp_path / "one", monkeypatch, requests=asked)
+    assert found.requests == len(found.counted) * size == windows_of(asked) * size
+    assert f"a turn of {size}" in world.log and windows_of(asked) == windows_of(found.requests)
+
+
 def test_lost_rows_reject_a_counted_arm_as_any_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The audit holds its answers against the database, and there is no number."""
     found, _ = counted_start(Server(keeps=0.9), tmp_path / "one", monkeypatch)
@@ -73,10 +88,10 @@ def test_lost_rows_reject_a_counted_arm_as_any_other(tmp_path: Path, monkeypatch
 
 def test_a_process_outside_of_the_emulation_leaves_no_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is told with its command, before anything is loaded."""
-    found, world = counted_start(Server(), tmp_path / "one", monkeypatch, natives=("node worker.js",))
+    found, world = counted_start(Server(), tmp_path / "one", monkeypatch, requests=0, natives=("node worker.js",))
     (said,) = [one for one in found.findings if one.id == UNCOUNTED]
     assert said.severity is Severity.VOID and said.sentence.startswith("`node worker.js` of the server is not counted")
-    assert found.void == said.sentence and not [line for line in world.log if "turn" in line]
+    assert found.void == said.sentence and found.requests == 0 and not [line for line in world.log if "turn" in line]
 
 
 def test_a_program_that_is_started_while_it_is_counted_leaves_no_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

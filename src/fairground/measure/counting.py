@@ -64,12 +64,12 @@ class WorkedOff:
         requests = self.requests_after(warm)
         if done >= windows_of(requests) and not (self._falls(windows) and self._passed_s(windows) < self.load.warmup_max_s):
             return None
-        return Counted(self.arm, self.load, max(1, requests // windows_of(requests)))
+        return Counted(self.arm, self.load, size_of(requests))
 
     def _warming(self, warm: Sequence[ArmWindow]) -> int:
         """The requests of the next window of the warm-up: as many as a counted one would have at this pace."""
         requests = self.requests_after(warm)
-        return max(OF_WINDOW, requests // windows_of(requests)) if warm else PILOT * self.load.connections
+        return max(OF_WINDOW, size_of(requests)) if warm else PILOT * self.load.connections
 
     def requests_after(self, warm: Sequence[ArmWindow]) -> int:
         """The requests of the counted windows together, after the warm-up."""
@@ -101,6 +101,11 @@ class WorkedOff:
 def windows_of(requests: float) -> int:
     """Return how many windows so many counted requests are asked in."""
     return max(LEAST_WINDOWS, min(MOST_WINDOWS, int(requests / OF_WINDOW)))
+
+
+def size_of(requests: int) -> int:
+    """The requests of each of these windows."""
+    return max(1, requests // windows_of(requests))
 
 
 def size_near(requests: float) -> int:
@@ -146,7 +151,7 @@ def one_start(bench: Bench, arm: CountedArm, requests: int | None, floor: float,
         arm.label,
         arm.workload.id,
         number,
-        asked,
+        size_of(asked) * windows_of(asked) if asked else 0,
         tuple(CountedWindow(one.ok, replace(one.work, functions={}), one.warm_up) for one in windows if one.work is not None),
         settled,
         tuple(one for one in session.ended[arm.label].findings if one.severity is not Severity.NOTE),
