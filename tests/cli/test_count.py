@@ -132,7 +132,9 @@ def test_the_seed_is_the_one_that_was_given(words: tuple[str, ...], seed: int, a
     assert asked("run", "-s", "alder-one:plain", "-w", "ping", *words).seed == seed
 
 
-def test_a_workload_that_a_stack_skips_is_told(asked: Asked, lab: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_workload_that_a_stack_skips_is_told(
+    asked: Asked, lab: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """It is counted for no stack, since rows stand beside each other; where nothing is left, nothing is counted."""
     with (tmp_path / "servers" / "birch-two" / "server.toml").open("a") as file:
         file.write('[skip]\ntx = "no transactions here"\n')

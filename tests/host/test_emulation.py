@@ -68,6 +68,22 @@ int main(void) {
 """Says that it is there, waits, and counts to a number."""
 
 
+COPYING = """
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv) {
+    long size = atol(argv[1]);
+    char *from = malloc(size), *to = malloc(size);
+    for (long done = 0; done < 1 << 20; done += size) {
+        memset(from, (int)done, size);
+        memcpy(to, from, size);
+    }
+    return argc > 2 && to[size / 2] == 99;
+}
+"""
+"""Fills and copies 1 MiB, in parts of a size."""
+
+
 def script(path: Path, first: str) -> Path:
     """A script with a first line."""
     path.write_text(f"{first}\n")
@@ -196,6 +212,20 @@ def test_counts_of_a_program(tmp_path: Path) -> None:
             time.sleep(0.05)
         child.stop(0.0)
         assert natives == (f"{sleep} 60",) and reader.read().system_calls["execve"] == 1
+
+
+@pytest.mark.live
+def test_a_copy_is_no_instruction_for_each_byte(tmp_path: Path) -> None:
+    """Whatever its size: the library moves many bytes at once, and does not repeat an instruction that moves one."""
+    (tmp_path / "copy.c").write_text(COPYING)
+    subprocess.run(["cc", "-O1", "-fno-builtin", "-o", "copy", "copy.c"], cwd=tmp_path, check=True)
+    with Keeper(os.environ) as keeper:
+        emulator = emulation.find(keeper, tmp_path / "cache")
+    for size in ("4096", "65536", "1048576"):
+        counts = tmp_path / size
+        counts.mkdir()
+        subprocess.run(emulator.words(["./copy", size], tmp_path, os.defpath, counts), cwd=tmp_path, check=True)
+        assert CountReader(counts, emulator.calls, emulator.program).read().instructions < 400_000
 
 
 @pytest.mark.live

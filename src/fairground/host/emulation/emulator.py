@@ -23,8 +23,11 @@ ARCHITECTURES = ("x86_64", "aarch64")
 """Machines whose own programs QEMU's user mode runs on them, as far as the lab knows."""
 APIS, SECOND_API = (1, 2), 9
 """Interfaces of plugins, and from which version of QEMU on the second is likely; the functions that are used are in both."""
-SETTINGS = ("-cpu", "max")
-"""Every extension that QEMU can translate, so that code which looks for them finds them."""
+PROCESSOR = "max,erms=off" if platform.machine() == "x86_64" else "max"
+"""Every extension that QEMU can translate, so that code which looks for them finds them, but for one.
+
+With ERMS libraries copy by `rep movsb`. A processor counts that as one instruction, and QEMU one for each byte.
+"""
 COMPILE_S = 120.0
 MOST_SCRIPTS = 4
 """So many interpreters may stand before a script; more is a circle."""
@@ -47,7 +50,7 @@ class Emulator:
         machine could run.
         """
         load = f"{self.plugin},folder={str(counts.resolve()).replace(',', ',,')}{',where=on' if where else ''}"
-        return [self.program, *SETTINGS, "-plugin", load, *machine_words(words, folder, path)]
+        return [self.program, "-cpu", PROCESSOR, "-plugin", load, *machine_words(words, folder, path)]
 
 
 def machine_words(words: Sequence[str], folder: Path, path: str | None) -> list[str]:
@@ -125,7 +128,7 @@ def _loaded(keeper: Keeper, cache: Path, program: str, version: str, api: int) -
     """QEMU with the plugin for an interface. LabError where it does not take it: some are built without plugins."""
     plugin, path = _built(keeper, cache, api), keeper.environ.get("PATH")
     calls = {int(number): name for number, name in json.loads(plugin.with_suffix(".json").read_text()).items()}
-    found = Emulator(program, plugin, version, calls)
+    found = Emulator(program, plugin, f"{version} ({PROCESSOR})", calls)
     with tempfile.TemporaryDirectory(dir=plugin.parent) as scratch:
         _output(keeper, tuple(found.words(["true"], Path(scratch), path, Path(scratch))), Path(scratch))
     return found
