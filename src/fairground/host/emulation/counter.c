@@ -1,5 +1,5 @@
 /* Counts what a process does under QEMU's user mode: instructions, and system calls by number. Those that found nothing and
-   did not wait (EAGAIN) are counted once more, apart.
+   did not wait (EAGAIN) are counted once more, apart, and so are those that started no program.
 
    Each process has a file of its own, which others map and read while it runs. Threads have slots of their own in it: QEMU's
    inline addition is three instructions, and what one thread adds between another's load and store would be lost. A process
@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 typedef uint64_t qemu_plugin_id_t;
@@ -137,7 +138,8 @@ static void on_call(qemu_plugin_id_t id, unsigned vcpu, int64_t number, uint64_t
 
 static void on_return(qemu_plugin_id_t id, unsigned vcpu, int64_t number, int64_t result) {
     (void)id, (void)vcpu;
-    if (result == -EAGAIN && number >= 0 && number < CALLS)
+    int unstarted = result < 0 && (number == SYS_execve || number == SYS_execveat);
+    if ((result == -EAGAIN || unstarted) && number >= 0 && number < CALLS)
         __atomic_fetch_add(&counts->empty[number], 1, __ATOMIC_RELAXED);
 }
 

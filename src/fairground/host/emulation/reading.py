@@ -45,6 +45,7 @@ class CountReader:
             instructions += sum(values[2 * CALLS :])
             for number, count in enumerate(values[:CALLS]):
                 name = self._calls.get(number, f"call {number}")
+                count -= values[CALLS + number] if name in EXECUTES else 0  # a shell looks along PATH: those started nothing
                 if count and name not in VDSO:
                     calls[name] = calls.get(name, 0) + count
                     empty_reads += values[CALLS + number] if name in READS else 0
