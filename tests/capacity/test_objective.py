@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fairground.capacity import objective
+from fairground.cli.capacity import timeout_of
 from fairground.model import LabError
 
 
@@ -24,6 +25,21 @@ def test_clauses_have_a_share_and_a_deadline() -> None:
 def test_errors_alone_have_no_deadline() -> None:
     """An objective without a percentile has nothing to hold a delay against."""
     assert objective.parse("errors<0.5%").deadline_us is None
+
+
+@pytest.mark.parametrize(
+    ("text", "timeout_ms"),
+    [
+        ("p99<50ms,errors<1%", 2_000),
+        ("p50<100ms,p99<3s", 12_000),
+        ("p99<15s", 60_000),
+        ("p99<60s", 60_000),
+        ("errors<1%", 10_000),
+    ],
+)
+def test_an_answer_is_waited_for_beyond_every_deadline(text: str, timeout_ms: int) -> None:
+    """A wait that ended before a deadline would miss it by itself; where there is none, answers have the time of any load."""
+    assert timeout_of(objective.parse(text)) == timeout_ms
 
 
 def test_the_default_is_an_objective() -> None:

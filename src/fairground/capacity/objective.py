@@ -42,6 +42,11 @@ class Objective:
         return min((clause.deadline_us for clause in self.clauses if clause.deadline_us is not None), default=None)
 
     @property
+    def longest_us(self) -> float | None:
+        """The longest deadline: an answer that takes longer is late for every clause."""
+        return max((clause.deadline_us for clause in self.clauses if clause.deadline_us is not None), default=None)
+
+    @property
     def least_requests(self) -> float:
         """Requests of which ten may be bad by every clause: with fewer a share of them says little."""
         return LEAST_TAIL / min(clause.allowed for clause in self.clauses)
