@@ -48,6 +48,15 @@ def test_the_default_is_an_objective() -> None:
 
 
 @pytest.mark.parametrize(
+    "text", ["p99<1000000us", "p99.99999<50ms", "errors<0.00001%", "p99<100.0005ms", "p50<=5ms , p99.90 < 0.2s", "p99<30000001us"]
+)
+def test_an_objective_is_read_again_from_its_text(text: str) -> None:
+    """A record keeps the text alone, so it must mean what was typed, to the last digit."""
+    found = objective.parse(text)
+    assert objective.parse(found.text) == found
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "`--slo` is empty"),
@@ -67,6 +76,8 @@ def test_the_default_is_an_objective() -> None:
         ("errors<0%", "`errors<0%` in `--slo` should lie above 0 and below 100 %"),
         ("errors<100%", "`errors<100%` in `--slo` should lie above 0 and below 100 %"),
         ("p99<50ms,p99<60ms", "`--slo` names `p99` twice"),
+        ("p99<50ms,p99.0<60ms", "`--slo` names `p99` twice"),
+        ("p99.99999999999<50ms", "`p99.99999999999<50ms` in `--slo` has a percentile of more digits than a load can tell"),
         ("errors<1%,errors<2%", "`--slo` names `errors` twice"),
     ],
 )
