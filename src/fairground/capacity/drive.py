@@ -173,8 +173,9 @@ class Climb:
                 break
             load, made = self._fresh_load(rate), len(parts.of_phase(self.parts, Phase.CONFIRM))
             if made and self.spent_s + load.window_s + load.warmup_min_s + TRIAL_S > LATEST_SHARE * self.budget_s:
-                ended = "the budget ended before a rate was confirmed; a larger --budget would tell"
-                yield self._part(Phase.CONFIRM, ended=ended)
+                spoiled = self.found.spoiled
+                short = "the budget ended before a rate was confirmed; a larger --budget would tell"
+                yield self._part(Phase.CONFIRM, ended=short if spoiled is None else f"every fresh trial was void: {spoiled}")
                 return
             part = self._fresh(load, rate, made + 1)
             yield part
