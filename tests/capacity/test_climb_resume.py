@@ -158,7 +158,9 @@ def test_fresh_trials_that_are_all_void_say_nothing_of_the_server(
 
     def fresh(self: Climb, load: Load, rate: float, number: int) -> CapacityPart:
         at = replace(step(10), rate_per_s=rate)
-        points = () if point is None else (CurvePoint("confirm", number, at, StepJudgement(point, "the generator was the limit")),)
+        points = (
+            () if point is None else (CurvePoint("confirm", number, at, StepJudgement(point, "the generator was the limit")),)
+        )
         return self._part(Phase.CONFIRM, points=points, rate_per_s=rate, duration_s=1.0, void=void)
 
     monkeypatch.setattr(drive.time, "sleep", lambda _: None)
