@@ -60,11 +60,12 @@ class Silent:
         self.rejected = sentence
 
 
-def closed(up: Silent, monkeypatch: pytest.MonkeyPatch) -> Any:
+def closed(up: Silent, monkeypatch: pytest.MonkeyPatch, given: Load | None = None) -> Any:
     """What the first load of a search makes of a server."""
     monkeypatch.setattr(drive.time, "sleep", lambda _: None)
-    names = {"stack": SimpleNamespace(id="a:b"), "workload": SimpleNamespace(id="ping")}
-    climb = SimpleNamespace(pace=PACE, _shape=lambda _: Load(), _seed=lambda: 1, _drain_s=10.0, **names)
+    load = given or Load()
+    names = {"stack": SimpleNamespace(id="a:b"), "workload": SimpleNamespace(id="ping"), "cell": SimpleNamespace(load=load)}
+    climb = SimpleNamespace(pace=PACE, _shape=lambda _: load, _seed=lambda: 1, _drain_s=10.0, **names)
     return Climb._closed(cast(Any, climb), cast(Any, up))
 
 
@@ -89,6 +90,16 @@ def test_a_server_whose_answers_outlast_the_first_window_is_loaded_for_longer(mo
     assert [shape.window_s for shape in up.shapes] == [1.0, 10.0]
     up = Silent([0, 0], void=0, life=outcomes(50))
     assert closed(up, monkeypatch) is None and up.rejected and up.loads == 2
+
+
+@pytest.mark.parametrize(("asked", "threads", "opened"), [(10, 1, (10, 1)), (2, 4, (2, 2)), (1000, 1, (50, 1))])
+def test_the_first_load_opens_no_more_connections_than_asked(
+    monkeypatch: pytest.MonkeyPatch, asked: int, threads: int, opened: tuple[int, int]
+) -> None:
+    """`--connections` is the most that is opened in any load; each thread of the generator has one of them at least."""
+    up = Silent([7], void=0)
+    closed(up, monkeypatch, Load(asked, threads=threads))
+    assert [(shape.connections, shape.threads) for shape in up.shapes] == [opened]
 
 
 @pytest.mark.parametrize(

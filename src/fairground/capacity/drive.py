@@ -146,8 +146,12 @@ class Climb:
 
         Without a good answer there is nothing to search. LabError if the server was silent each time, and the machine void.
         """
+        connections = min(FIRST_CONNECTIONS, self.cell.load.connections)
+        threads = min(self.cell.load.threads, connections)
         for window_s in (1.0, self._drain_s):  # the second is for answers that the first is too short for
-            shape = replace(self._shape(self.pace.warmup_s), model="closed", connections=FIRST_CONNECTIONS, window_s=window_s)
+            shape = replace(
+                self._shape(self.pace.warmup_s), model="closed", connections=connections, threads=threads, window_s=window_s
+            )
             measured = up.load(shape, self._seed())
             for _ in range(SPOILED - 1):
                 if measured is None or not _silenced(measured):
