@@ -170,18 +170,18 @@ class Overload:
     shed_p99_us: float | None
     not_ok_share: float
     recovery_s: float | None
-    """Seconds from the end of the overload until the objective's deadline held again for good; None: not within `watched_s`."""
+    """Seconds from the end of the overload until the objective's deadlines held again for good; None: not within `watched_s`."""
     watched_s: float
 
 
 def overload(capacity_per_s: float, during: RateStep, after: RateStep, seconds: Sequence[Second], ended_s: float,
-             deadline_us: float | None) -> Overload:  # fmt: skip
+             objective: Objective) -> Overload:  # fmt: skip
     """Describe an overload by two steps, above and below capacity, and the window's `seconds`.
 
     The overload ends at `ended_s` of the window.
     """
     good = during.latency_ok
-    recovery = recovered_s([one for one in seconds if one.second >= ended_s], after.rate_per_s, deadline_us)
+    recovery = recovered_s([one for one in seconds if one.second >= ended_s], after.rate_per_s, objective)
     return Overload(
         capacity_per_s=capacity_per_s,
         factor=during.rate_per_s / capacity_per_s,
@@ -196,13 +196,13 @@ def overload(capacity_per_s: float, during: RateStep, after: RateStep, seconds: 
     )
 
 
-def recovered_s(seconds: Sequence[Second], rate_per_s: float, deadline_us: float | None) -> float | None:
+def recovered_s(seconds: Sequence[Second], rate_per_s: float, objective: Objective) -> float | None:
     """Seconds from the end of an overload to the end of its last bad second.
 
-    A second is bad with an error, a late p99 or a lack of answers. It lacks answers below half of its rate. Without a deadline
-    only errors and answers count. None when the last second is still bad.
+    A second is bad with an error, a percentile beyond a deadline or a lack of answers. It lacks answers where they are under half
+    of its rate by more than chance. Without a deadline only errors and answers count. None when the last second is still bad.
     """
-    wrong = [place for place, one in enumerate(seconds, 1) if _bad_second(one, rate_per_s, deadline_us)]
+    wrong = [place for place, one in enumerate(seconds, 1) if _bad_second(one, rate_per_s, objective)]
     if not seconds or (wrong and wrong[-1] == len(seconds)):
         return None
     return float(wrong[-1]) if wrong else 0.0
@@ -297,9 +297,15 @@ def _only_shed(outcomes: Outcomes) -> bool:
     return ended == outcomes.shed
 
 
-def _bad_second(one: Second, rate_per_s: float, deadline_us: float | None) -> bool:
-    late = deadline_us is not None and one.p99_us is not None and one.p99_us > deadline_us
-    return bool(one.not_ok) or late or one.ok < 0.5 * rate_per_s
+def _bad_second(one: Second, rate_per_s: float, objective: Objective) -> bool:
+    lacks = one.ok < 0.5 * rate_per_s - 2 * math.sqrt(rate_per_s)
+    return bool(one.not_ok) or lacks or any(_is_late(one, clause) for clause in objective.clauses)
+
+
+def _is_late(one: Second, clause: Clause) -> bool:
+    """True if a second misses a deadline for certain: by the highest known percentile that is not above the clause's own."""
+    reached_us = one.p99_us if clause.allowed <= 0.01 else one.p50_us if clause.allowed <= 0.5 else None
+    return clause.deadline_us is not None and reached_us is not None and reached_us > clause.deadline_us
 
 
 def _slope(values: Sequence[float]) -> tuple[float, float]:
