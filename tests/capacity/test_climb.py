@@ -22,7 +22,7 @@ from fairground.host import Keeper
 from fairground.inputs import manifest, workload_files
 from fairground.judge import validity
 from fairground.judge.clocks import with_cpu
-from fairground.model import BadAnswer, Cell, CellSettings, LabError, Load, Topology
+from fairground.model import BadAnswer, Cell, CellSettings, LabError, Load, Outcomes, Topology
 from fairground.postgres import Database
 
 MOST = 200.0
@@ -45,24 +45,27 @@ def test_each_step_has_its_own_cpu() -> None:
 class Silent:
     """A server that is up and gives so many good answers to each load, on a machine that is void for the first so many."""
 
-    def __init__(self, good: list[int], void: int) -> None:
-        self._good, self._void, self.loads, self.rejected = good, void, 0, ""
+    def __init__(self, good: list[int], void: int, life: Outcomes | None = None) -> None:
+        self._good, self._void, self._life, self.loads, self.rejected = good, void, life, 0, ""
+        self.shapes = list[Load]()
 
-    def load(self, *_: object) -> Any:
+    def load(self, shape: Load, *_: object) -> Any:
         self.loads += 1
+        self.shapes.append(shape)
         silent = BadAnswer("timeout", None, "no whole answer within 2000 ms", "GET /ping", None)
-        sent = SimpleNamespace(window=outcomes(0, timeout=9), life=None, samples=(silent,))
+        sent = SimpleNamespace(window=outcomes(0, timeout=9), life=self._life, samples=(silent,))
         return SimpleNamespace(ok=self._good.pop(0), whole=sent, void="others worked" if self.loads <= self._void else None)
 
     def reject(self, sentence: str) -> None:
         self.rejected = sentence
 
 
-def closed(up: Silent, monkeypatch: pytest.MonkeyPatch) -> Any:
+def closed(up: Silent, monkeypatch: pytest.MonkeyPatch, given: Load | None = None) -> Any:
     """What the first load of a search makes of a server."""
     monkeypatch.setattr(drive.time, "sleep", lambda _: None)
-    names = {"stack": SimpleNamespace(id="a:b"), "workload": SimpleNamespace(id="ping")}
-    climb = SimpleNamespace(pace=PACE, _shape=lambda _: Load(), _seed=lambda: 1, **names)
+    load = given or Load()
+    names = {"stack": SimpleNamespace(id="a:b"), "workload": SimpleNamespace(id="ping"), "cell": SimpleNamespace(load=load)}
+    climb = SimpleNamespace(pace=PACE, _shape=lambda _: load, _seed=lambda: 1, _drain_s=10.0, **names)
     return Climb._closed(cast(Any, climb), cast(Any, up))
 
 
@@ -78,6 +81,25 @@ def test_a_server_that_others_silence_is_loaded_again(monkeypatch: pytest.Monkey
     with pytest.raises(LabError, match="others worked"):
         closed(up, monkeypatch)
     assert up.loads == drive.SPOILED and not up.rejected
+
+
+def test_a_server_whose_answers_outlast_the_first_window_is_loaded_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Good answers that came after the window are answers: the next window lasts as long as one is waited for."""
+    up = Silent([0, 7], void=0, life=outcomes(50))
+    assert closed(up, monkeypatch).ok == 7 and not up.rejected
+    assert [shape.window_s for shape in up.shapes] == [1.0, 10.0]
+    up = Silent([0, 0], void=0, life=outcomes(50))
+    assert closed(up, monkeypatch) is None and up.rejected and up.loads == 2
+
+
+@pytest.mark.parametrize(("asked", "threads", "opened"), [(10, 1, (10, 1)), (2, 4, (2, 2)), (1000, 1, (50, 1))])
+def test_the_first_load_opens_no_more_connections_than_asked(
+    monkeypatch: pytest.MonkeyPatch, asked: int, threads: int, opened: tuple[int, int]
+) -> None:
+    """`--connections` is the most that is opened in any load; each thread of the generator has one of them at least."""
+    up = Silent([7], void=0)
+    closed(up, monkeypatch, Load(asked, threads=threads))
+    assert [(shape.connections, shape.threads) for shape in up.shapes] == [opened]
 
 
 @pytest.mark.parametrize(
@@ -97,6 +119,7 @@ def made(keeper: Keeper, database: Database, tmp_path: Path, monkeypatch: pytest
     """Climbs of animals on a machine whose noise does not count, with one pass over the curve."""
     monkeypatch.setattr(validity, "findings", quiet.without_the_machine(validity.findings))
     monkeypatch.setattr(loadcurve, "_generators_fault", lambda *_: None)
+    monkeypatch.setattr(loadcurve, "_generator_full", lambda *_: None)
     monkeypatch.setattr(drive, "CURVE_PASSES", 1)
     bench = bench_on(keeper, database)
     workloads = {one.id: workload_files.render(one, 1) for one in workload_files.load_workloads(SEEDS)}

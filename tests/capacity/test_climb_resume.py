@@ -19,6 +19,7 @@ from fairground.capacity.loadcurve import CurvePoint, StepJudgement, StepWord
 from fairground.capacity.parts import CapacityPart, Phase
 from fairground.capacity.search import Goal, Pace
 from fairground.model import BadAnswer, Cell, CellSettings, Load, Stack, Topology, Workload
+from fairground.report.capacity import sentences
 
 KEEPS_PER_S = 1000.0
 GOAL = Goal(width=0.1, initial_s=0.5, final_s=1.0, sum_s=2.0, least_requests=10, longest_s=5)
@@ -138,3 +139,36 @@ def test_what_failed_in_a_spoiled_step_is_nobodys(made: Callable[..., tuple[Clim
     ]
     assert made(parts)[0].found.failed is not None
     assert made(spoiled)[0].found.failed is None and made(spoiled)[0].found.samples == ()
+
+
+@pytest.mark.parametrize(
+    ("point", "void", "said"),
+    [
+        (StepWord.VOID, None, "the generator was the limit"),
+        (None, "others worked", "others worked"),
+        (StepWord.UNKNOWN, None, None),
+        (StepWord.MISSED, None, None),
+    ],
+)
+def test_fresh_trials_that_are_all_void_say_nothing_of_the_server(
+    made: Callable[..., tuple[Climb, list[float]]], monkeypatch: pytest.MonkeyPatch, point: StepWord | None, void: str | None,
+    said: str | None,
+) -> None:  # fmt: skip
+    """What a search saw is no evidence by itself: nothing was measured, and the sentence says what spoiled the fresh trials."""
+
+    def fresh(self: Climb, load: Load, rate: float, number: int) -> CapacityPart:
+        at = replace(step(10), rate_per_s=rate)
+        points = (
+            () if point is None else (CurvePoint("confirm", number, at, StepJudgement(point, "the generator was the limit")),)
+        )
+        return self._part(Phase.CONFIRM, points=points, rate_per_s=rate, duration_s=1.0, void=void)
+
+    monkeypatch.setattr(drive.time, "sleep", lambda _: None)
+    climb, _ = made()
+    monkeypatch.setattr(Climb, "_fresh", fresh)
+    climb.budget_s = 0.0
+    list(climb.run())
+    found = climb.found
+    assert (found.confirmed_per_s, found.spoiled, found.measured) == (None, said, said is None)
+    ended = f"every fresh trial was void: {said}"
+    assert (ended in found.notes) is (said is not None) and sentences(found)[0].endswith(ended) is (said is not None)

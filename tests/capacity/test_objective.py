@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fairground.capacity import objective
+from fairground.cli.capacity import timeout_of
 from fairground.model import LabError
 
 
@@ -26,9 +27,33 @@ def test_errors_alone_have_no_deadline() -> None:
     assert objective.parse("errors<0.5%").deadline_us is None
 
 
+@pytest.mark.parametrize(
+    ("text", "timeout_ms"),
+    [
+        ("p99<50ms,errors<1%", 2_000),
+        ("p50<100ms,p99<3s", 12_000),
+        ("p99<15s", 60_000),
+        ("p99<60s", 60_000),
+        ("errors<1%", 10_000),
+    ],
+)
+def test_an_answer_is_waited_for_beyond_every_deadline(text: str, timeout_ms: int) -> None:
+    """A wait that ended before a deadline would miss it by itself; where there is none, answers have the time of any load."""
+    assert timeout_of(objective.parse(text)) == timeout_ms
+
+
 def test_the_default_is_an_objective() -> None:
     """What is meant when nothing is said can be parsed, and is written as it was."""
     assert objective.parse(objective.DEFAULT).text == objective.DEFAULT
+
+
+@pytest.mark.parametrize(
+    "text", ["p99<1000000us", "p99.99999<50ms", "errors<0.00001%", "p99<100.0005ms", "p50<=5ms , p99.90 < 0.2s", "p99<30000001us"]
+)
+def test_an_objective_is_read_again_from_its_text(text: str) -> None:
+    """A record keeps the text alone, so it must mean what was typed, to the last digit."""
+    found = objective.parse(text)
+    assert objective.parse(found.text) == found
 
 
 @pytest.mark.parametrize(
@@ -51,6 +76,8 @@ def test_the_default_is_an_objective() -> None:
         ("errors<0%", "`errors<0%` in `--slo` should lie above 0 and below 100 %"),
         ("errors<100%", "`errors<100%` in `--slo` should lie above 0 and below 100 %"),
         ("p99<50ms,p99<60ms", "`--slo` names `p99` twice"),
+        ("p99<50ms,p99.0<60ms", "`--slo` names `p99` twice"),
+        ("p99.99999999999<50ms", "`p99.99999999999<50ms` in `--slo` has a percentile of more digits than a load can tell"),
         ("errors<1%,errors<2%", "`--slo` names `errors` twice"),
     ],
 )

@@ -71,6 +71,13 @@ def test_errors_that_a_workload_is_about_are_noted() -> None:
     assert names(answers.window(replace(failed, completed_ok=0), (500,))) == [("no-answers", Severity.REJECT)]
 
 
+@pytest.mark.parametrize(("failed", "outside"), [({}, 50), ({"timeout": 1}, 0)], ids=["slow", "silent"])
+def test_answers_outside_of_a_silent_window_are_counted_where_nothing_failed(failed: dict[str, int], outside: int) -> None:
+    """Whether a server was slow or silent shows in the generator's whole life."""
+    silent = replace(result(outcomes(ok=0)), completed_ok=0, life=outcomes(ok=50, **failed))
+    assert [one.evidence["outside"] for one in answers.window(silent)] == [outside]
+
+
 def names(findings: tuple[Finding, ...]) -> list[tuple[str, Severity]]:
     """What was found, without the words."""
     return [(finding.id, finding.severity) for finding in findings]

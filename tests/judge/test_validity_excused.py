@@ -51,6 +51,23 @@ def test_silence_in_a_window_as_short_as_a_deadlock_says_nothing(
     assert ("a window of 0.8 s is too short to tell" in found.sentence) is (severity is Severity.VOID)
 
 
+@pytest.mark.parametrize(
+    ("evidence", "window_s", "severity"),
+    [
+        ({"outside": 50}, 5.0, Severity.VOID),
+        ({"outside": 50}, 10.0, Severity.REJECT),
+        ({"outside": 0}, 5.0, Severity.REJECT),
+        ({"outside": 50, "bad": 1}, 5.0, Severity.REJECT),
+    ],
+    ids=["slow", "as long as an answer may take", "silent", "bad answers"],
+)
+def test_a_window_that_answers_outlast_says_nothing(evidence: dict[str, int], window_s: float, severity: Severity) -> None:
+    """A server that answers well within the time that it is given is a slow one, and a longer window measures it."""
+    (found,) = validity.excuse((replace(SILENCE, evidence={**SILENCE.evidence, **evidence}),), False, window_s, 10.0)
+    assert found.severity is severity
+    assert found.sentence.endswith("; one as long as an answer may take: --window 10") is (severity is Severity.VOID)
+
+
 def test_silence_on_a_void_machine_stays_a_note_in_a_short_window() -> None:
     """The trial is void already, and this adds nothing."""
     _, found = validity.excuse((Finding("steal", Severity.VOID, ""), SILENCE), True, 0.8)

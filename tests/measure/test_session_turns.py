@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from builders.fakes import GOOD, LOAD, Server, World
 from builders.sessions import pair
 from fairground.measure import loaded, stack
-from fairground.measure.schedule import SideBySide, Turns, Whole, WholeWindows, whole
+from fairground.measure.schedule import SideBySide, Turns, Whole, WholeWindows, seed_of, whole
 from fairground.measure.session import ArmSession
 from fairground.measure.turntaking import silence_of
 from fairground.model import (
@@ -37,6 +38,36 @@ def test_each_arm_is_loaded_for_its_own_turn(folder: Path, monkeypatch: pytest.M
         made = session.load(Turns(("a", "b"), LOAD, 0.4, 0.8, each=(("a", 0.1, 3), ("b", 0.4, 1))))
     assert slept == [0.1, 0.4, 0.1, 0.1] and (world.log.count("a turn"), world.log.count("b turn")) == (3, 1)
     assert [(window.arm, window.window_s, round(window.lingered_s, 6)) for window in made] == [("a", 3.0, 0.9), ("b", 1.0, 0.6)]
+
+
+def test_each_load_on_one_database_has_a_stream_of_its_own(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What must be unique is refused where it is sent again. The first load has the arm's own seed, and both arms the same ones."""
+    seeds: dict[str, list[int]] = {"a": [], "b": []}
+    world = World({"a": Server(), "b": Server()}).moved_into(monkeypatch)
+    begin, take = loaded.generators.start, loaded.engine.EngineSession
+
+    def begun(*words: Any) -> Any:
+        seeds[world.label_at(words[3].port)].append(words[3].seed)
+        return begin(*words)
+
+    def taken(process: Any, plan: Any) -> Any:
+        seeds[world.label_at(plan["target"]["port"])].append(plan["seed"])
+        return take(process, plan)
+
+    monkeypatch.setattr(loaded.generators, "start", begun)
+    monkeypatch.setattr(loaded.engine, "EngineSession", taken)
+    wholes = [Whole(label, LOAD, 7, trial=True) for label in "ab"]
+    with ArmSession(world.bench(), world.arms(), folder) as session:
+        for ask in (*wholes, Turns(("a", "b"), LOAD, 1.0, 1.0), *wholes, *(replace(one, again=True) for one in wholes)):
+            session.load(ask)
+    assert seeds["a"] == seeds["b"] and seeds["a"][0] == 7
+    assert len(set(seeds["a"])) == len(seeds["a"]) == 4
+
+
+def test_the_first_turns_have_the_seed_of_their_arm() -> None:
+    """So pairs and counts draw what they drew, and no seed leaves what the engine takes."""
+    assert seed_of(7, 0) == 7 and seed_of(2**64 - 1, 0) == 2**64 - 1
+    assert 0 <= seed_of(2**64 - 1, 3) < 2**64
 
 
 @pytest.mark.parametrize("timeout_ms", [1_000, 60_000])

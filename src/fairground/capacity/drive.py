@@ -146,15 +146,22 @@ class Climb:
 
         Without a good answer there is nothing to search. LabError if the server was silent each time, and the machine void.
         """
-        shape = replace(self._shape(self.pace.warmup_s), model="closed", connections=FIRST_CONNECTIONS, window_s=1.0)
-        measured = up.load(shape, self._seed())
-        for _ in range(SPOILED - 1):
-            if measured is None or not _silenced(measured):
-                break
-            time.sleep(PAUSE_S)
+        connections = min(FIRST_CONNECTIONS, self.cell.load.connections)
+        threads = min(self.cell.load.threads, connections)
+        for window_s in (1.0, self._drain_s):  # the second is for answers that the first is too short for
+            shape = replace(
+                self._shape(self.pace.warmup_s), model="closed", connections=connections, threads=threads, window_s=window_s
+            )
             measured = up.load(shape, self._seed())
-        if measured is not None and _silenced(measured):
-            raise LabError(f"`{self.stack.id}` gave no answer, and the machine was void: {measured.void}", exit_code=3)
+            for _ in range(SPOILED - 1):
+                if measured is None or not _silenced(measured):
+                    break
+                time.sleep(PAUSE_S)
+                measured = up.load(shape, self._seed())
+            if measured is not None and _silenced(measured):
+                raise LabError(f"`{self.stack.id}` gave no answer, and the machine was void: {measured.void}", exit_code=3)
+            if measured is None or measured.ok or not (measured.whole.life or measured.whole.window).ok:
+                break
         if measured is not None and measured.ok == 0:
             failed = measured.whole.life or measured.whole.window
             came = f"{answers.outcome_words(failed)}{answers.instance(measured.whole.samples, failed)}"
@@ -173,8 +180,9 @@ class Climb:
                 break
             load, made = self._fresh_load(rate), len(parts.of_phase(self.parts, Phase.CONFIRM))
             if made and self.spent_s + load.window_s + load.warmup_min_s + TRIAL_S > LATEST_SHARE * self.budget_s:
-                ended = "the budget ended before a rate was confirmed; a larger --budget would tell"
-                yield self._part(Phase.CONFIRM, ended=ended)
+                spoiled = self.found.spoiled
+                short = "the budget ended before a rate was confirmed; a larger --budget would tell"
+                yield self._part(Phase.CONFIRM, ended=short if spoiled is None else f"every fresh trial was void: {spoiled}")
                 return
             part = self._fresh(load, rate, made + 1)
             yield part

@@ -1,7 +1,7 @@
 """Judge the steps of a load: whether an objective was kept, whether a queue grew, the knee, overload and recovery. Pure.
 
 A request without a good answer counts as one that took for ever. What the generator did itself never blames the server: a step
-that would have kept its objective but for the generator's own lag is void.
+that would have kept its objective but for the generator's own lag is void. So is each under a generator that was full.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ FEW_TAIL = 100
 DOUBT = 0.05
 """Chance at which a count of bad requests is still blamed on luck."""
 CAP_REACHED = 0.95
-GENERATOR_FULL = 0.90
 SLOPE_SECONDS = 6
 """Samples of the requests under way from which on their growth is tested as a slope."""
 LEAST_GROWTH = 10
@@ -74,6 +73,8 @@ def judge(step: RateStep, objective: Objective, machine: str | None = None) -> S
         return StepJudgement(StepWord.UNKNOWN, "no request was due")
     backlog = backlog_per_s(step)
     words = [(_clause(step, clause, of_server=False), clause) for clause in objective.clauses]
+    if (full := _generator_full(step)) is not None:
+        return StepJudgement(StepWord.VOID, full)
     if backlog is None and all(word is StepWord.KEPT for word, _ in words):
         return StepJudgement(StepWord.KEPT, "all clauses hold")
     if (excuse := _generators_fault(step, objective)) is not None and any(word is not StepWord.KEPT for word, _ in words):
@@ -169,18 +170,18 @@ class Overload:
     shed_p99_us: float | None
     not_ok_share: float
     recovery_s: float | None
-    """Seconds from the end of the overload until the objective's deadline held again for good; None: not within `watched_s`."""
+    """Seconds from the end of the overload until the objective's deadlines held again for good; None: not within `watched_s`."""
     watched_s: float
 
 
 def overload(capacity_per_s: float, during: RateStep, after: RateStep, seconds: Sequence[Second], ended_s: float,
-             deadline_us: float | None) -> Overload:  # fmt: skip
+             objective: Objective) -> Overload:  # fmt: skip
     """Describe an overload by two steps, above and below capacity, and the window's `seconds`.
 
     The overload ends at `ended_s` of the window.
     """
     good = during.latency_ok
-    recovery = recovered_s([one for one in seconds if one.second >= ended_s], after.rate_per_s, deadline_us)
+    recovery = recovered_s([one for one in seconds if one.second >= ended_s], after.rate_per_s, objective)
     return Overload(
         capacity_per_s=capacity_per_s,
         factor=during.rate_per_s / capacity_per_s,
@@ -195,13 +196,13 @@ def overload(capacity_per_s: float, during: RateStep, after: RateStep, seconds: 
     )
 
 
-def recovered_s(seconds: Sequence[Second], rate_per_s: float, deadline_us: float | None) -> float | None:
+def recovered_s(seconds: Sequence[Second], rate_per_s: float, objective: Objective) -> float | None:
     """Seconds from the end of an overload to the end of its last bad second.
 
-    A second is bad with an error, a late p99 or a lack of answers. It lacks answers below half of its rate. Without a deadline
-    only errors and answers count. None when the last second is still bad.
+    A second is bad with an error, a percentile beyond a deadline or a lack of answers. It lacks answers where they are under half
+    of its rate by more than chance. Without a deadline only errors and answers count. None when the last second is still bad.
     """
-    wrong = [place for place, one in enumerate(seconds, 1) if _bad_second(one, rate_per_s, deadline_us)]
+    wrong = [place for place, one in enumerate(seconds, 1) if _bad_second(one, rate_per_s, objective)]
     if not seconds or (wrong and wrong[-1] == len(seconds)):
         return None
     return float(wrong[-1]) if wrong else 0.0
@@ -233,6 +234,14 @@ def _clause(step: RateStep, clause: Clause, of_server: bool) -> StepWord:
     return StepWord.MISSED if enough or bdtrc(wrong - 1, due, clause.allowed) <= DOUBT else StepWord.UNKNOWN
 
 
+def _generator_full(step: RateStep) -> str | None:
+    """The reason why a step says nothing of the server: a fresh trial with so full a generator would be void, too."""
+    share, most = step.busiest_thread_share, thresholds.standard().checks.generator.void
+    if share is None or most is None or share <= most:
+        return None
+    return f"the generator was the limit: its busiest thread was {share:.0%} busy"
+
+
 def _generators_fault(step: RateStep, objective: Objective) -> str | None:
     """The reason why a miss is the generator's and not the server's; None when the server missed by its own doing.
 
@@ -241,9 +250,6 @@ def _generators_fault(step: RateStep, objective: Objective) -> str | None:
     by the generator's lag. A generator that lags by more than the deadline sends in bursts, which are not the load that was asked
     for.
     """
-    share = step.busiest_thread_share
-    if share is not None and share > GENERATOR_FULL:
-        return f"the generator was the limit: its busiest thread was {share:.0%} busy"
     if step.in_flight and max(step.in_flight) >= CAP_REACHED * step.connections:
         return None
     if stalls.holds_all(step.gaps, step.rate_per_s, step.connections, thresholds.standard().rules):
@@ -291,9 +297,15 @@ def _only_shed(outcomes: Outcomes) -> bool:
     return ended == outcomes.shed
 
 
-def _bad_second(one: Second, rate_per_s: float, deadline_us: float | None) -> bool:
-    late = deadline_us is not None and one.p99_us is not None and one.p99_us > deadline_us
-    return bool(one.not_ok) or late or one.ok < 0.5 * rate_per_s
+def _bad_second(one: Second, rate_per_s: float, objective: Objective) -> bool:
+    lacks = one.ok < 0.5 * rate_per_s - 2 * math.sqrt(rate_per_s)
+    return bool(one.not_ok) or lacks or any(_is_late(one, clause) for clause in objective.clauses)
+
+
+def _is_late(one: Second, clause: Clause) -> bool:
+    """True if a second misses a deadline for certain: by the highest known percentile that is not above the clause's own."""
+    reached_us = one.p99_us if clause.allowed <= 0.01 else one.p50_us if clause.allowed <= 0.5 else None
+    return clause.deadline_us is not None and reached_us is not None and reached_us > clause.deadline_us
 
 
 def _slope(values: Sequence[float]) -> tuple[float, float]:

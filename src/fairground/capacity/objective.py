@@ -18,7 +18,10 @@ _ERRORS = re.compile(r"errors\s*<=?\s*(\d+(?:\.\d+)?)\s*(%?)")
 
 @dataclass(frozen=True)
 class Clause:
-    """A bound on bad requests: the share `allowed` at most. They have no good answer or, given a deadline, come later."""
+    """A bound on bad requests: the share `allowed` at most. They have no good answer or, given a deadline, come later.
+
+    `text` has the digits as they were typed: it is read again.
+    """
 
     text: str
     allowed: float
@@ -40,6 +43,11 @@ class Objective:
     def deadline_us(self) -> float | None:
         """The shortest deadline: what a delay of the instrument's own is held against."""
         return min((clause.deadline_us for clause in self.clauses if clause.deadline_us is not None), default=None)
+
+    @property
+    def longest_us(self) -> float | None:
+        """The longest deadline: an answer that takes longer is late for every clause."""
+        return max((clause.deadline_us for clause in self.clauses if clause.deadline_us is not None), default=None)
 
     @property
     def least_requests(self) -> float:
@@ -64,10 +72,10 @@ def parse(text: str) -> Objective:
     if not any(parts):
         raise LabError("`--slo` is empty", EXAMPLE)
     clauses = tuple(_clause(part) for part in parts)
-    names = [clause.text.partition("<")[0] for clause in clauses]
-    for name in names:
-        if names.count(name) > 1:
-            raise LabError(f"`--slo` names `{name}` twice", "give each percentile once")
+    kinds = [(clause.allowed if clause.deadline_us is not None else None) for clause in clauses]
+    for clause, kind in zip(clauses, kinds, strict=True):
+        if kinds.count(kind) > 1:
+            raise LabError(f"`--slo` names `{clause.text.partition('<')[0]}` twice", "give each percentile once")
     return Objective(clauses)
 
 
@@ -80,7 +88,7 @@ def _clause(text: str) -> Clause:
         share = float(found[1]) / 100
         if not 0 < share < 1:
             raise LabError(f"`{text}` in `--slo` should lie above 0 and below 100 %", "for instance errors<1%")
-        return Clause(f"errors<{float(found[1]):g}%", share, None)
+        return Clause(f"errors<{found[1]}%", share, None)
     raise LabError(f"`{text}` in `--slo` is not an objective", EXAMPLE)
 
 
@@ -93,4 +101,7 @@ def _latency(text: str, percentile: str, number: str, unit: str) -> Clause:
         raise LabError(f"`{text}` in `--slo` should name a percentile above 0 and below 100", "for instance p99<50ms")
     if not 1 <= deadline_us <= LONGEST_US:
         raise LabError(f"`{text}` in `--slo` should be a time between 1 us and 60 s", "for instance p99<50ms")
-    return Clause(f"p{percent:g}<{float(number):g}{unit}", round(1 - percent / 100, 9), deadline_us)
+    allowed = round(1 - percent / 100, 9)
+    if not 0 < allowed < 1:
+        raise LabError(f"`{text}` in `--slo` has a percentile of more digits than a load can tell", "for instance p99.99<50ms")
+    return Clause(f"p{percentile}<{number}{unit}", allowed, deadline_us)

@@ -111,10 +111,23 @@ def capacity(stack: str, workload: str, objective: Objective, goal: Goal, parts:
         curve=points[Phase.CURVE],
         rejected=None if rejected is None else rejected.sentence,
         notes=_notes(parts),
+        spoiled=_spoiled(parts),
         samples=tuple(sample for part in parts if _tells(part) for sample in part.samples),
         spent_s=parts[-1].spent_s if parts else 0.0,
     )
-    return _with_overload(found, parts)
+    return _with_overload(found, objective, parts)
+
+
+def _spoiled(parts: Sequence[CapacityPart]) -> str | None:
+    """The reason why every fresh trial was void, that of the last one. None where one of them was sound, or there is none."""
+    reasons = [_void_of(part) for part in of_phase(parts, Phase.CONFIRM) if part.rate_per_s is not None]
+    return reasons[-1] if reasons and all(reasons) else None
+
+
+def _void_of(part: CapacityPart) -> str | None:
+    """The reason why a fresh trial, or its step, was void; None where it was sound."""
+    words = [point.judgement.why for point in part.points if point.judgement.word is StepWord.VOID]
+    return part.void or (words[0] if words else None)
 
 
 def _tells(part: CapacityPart) -> bool:
@@ -122,7 +135,7 @@ def _tells(part: CapacityPart) -> bool:
     return part.phase is not Phase.OVERLOAD and any(point.judgement.word is not StepWord.VOID for point in part.points)
 
 
-def _with_overload(found: Capacity, parts: Sequence[CapacityPart]) -> Capacity:
+def _with_overload(found: Capacity, objective: Objective, parts: Sequence[CapacityPart]) -> Capacity:
     """The capacity with its overload, where three sound steps were measured at shares of it."""
     whole = next((part for part in of_phase(parts, Phase.OVERLOAD) if part.points), None)
     if whole is None or found.base_per_s is None:
@@ -131,7 +144,7 @@ def _with_overload(found: Capacity, parts: Sequence[CapacityPart]) -> Capacity:
         return replace(found, over_points=whole.points)
     before, during, after = whole.points
     ended_s = before.step.duration_s + during.step.duration_s
-    felt = loadcurve.overload(found.base_per_s, during.step, after.step, whole.seconds, ended_s, found.deadline_us)
+    felt = loadcurve.overload(found.base_per_s, during.step, after.step, whole.seconds, ended_s, objective)
     return replace(found, over=felt, over_points=whole.points, over_seconds=whole.seconds)
 
 

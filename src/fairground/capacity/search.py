@@ -175,14 +175,20 @@ class Capacity:
     rejected: str | None = None
     """Why the server has no number."""
     notes: tuple[str, ...] = ()
+    spoiled: str | None = None
+    """What made every fresh trial void; None where one told something, or none was made."""
     samples: tuple[BadAnswer, ...] = ()
     """Requests of search, fresh trials and curve that got no good answer, the first of each kind in each part."""
     spent_s: float = 0.0
 
     @property
     def measured(self) -> bool:
-        """True if anything could be said of the server: a rate that it kept or missed, or why it has no number."""
-        return self.rejected is not None or any(point.judgement.low is not None for point in self.search)
+        """True if anything could be said of the server: a rate that it kept or missed, or why it has no number.
+
+        What a search alone saw is no evidence where all fresh trials were void.
+        """
+        told = self.spoiled is None and any(point.judgement.low is not None for point in self.search)
+        return self.rejected is not None or told
 
     @property
     def confirmed_per_s(self) -> float | None:

@@ -12,6 +12,7 @@ import typer
 
 from fairground.capacity import objective, search
 from fairground.capacity.cells import capacities_of
+from fairground.capacity.objective import Objective
 from fairground.capacity.search import Capacity
 from fairground.cli import attempt, placed, say, typed
 from fairground.cli.arguments import refuse_beside_resume, takes
@@ -30,7 +31,7 @@ from fairground.model import LabError, Load, secret
 from fairground.model.record import CapacityAsked, RecordKind
 from fairground.report.capacity import part_lines, rows, sentences, text_curve
 
-LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS = 2_000, 10_000
+LEAST_TIMEOUT_MS = 2_000
 OF_A_SERVICE = (
     "method", "body", "header", "requests", "at_least", "timeout_ms", "expect_status", "follow", "mine", "ca", "insecure",
 )  # fmt: skip
@@ -125,12 +126,19 @@ def _asked(given: Given, places: Places) -> CapacityAsked:
     """Read what is searched, and how, from the command line. LabError for what cannot be meant."""
     kept = objective.parse(given["slo"])
     cells = capacity.capacity_cells(places, given["stack"] or [], given["workload"] or (), given["contract"])
-    timeout_ms = min(max(LEAST_TIMEOUT_MS, round(4 * (kept.deadline_us or 0) / 1000)), MOST_TIMEOUT_MS)
-    load = Load(numbers.positive("--connections", given["connections"]), model="open", timeout_ms=timeout_ms)
+    load = Load(numbers.positive("--connections", given["connections"]), model="open", timeout_ms=timeout_of(kept))
     settings, load = seat_verb(given, load, given["database"])
     settings = placing.settings(settings, placed.placed_roles(given))
     width = numbers.positive("--width", given["width"]) / 100
     return CapacityAsked(cells, kept.text, _share(given["budget"], len(cells)), width, load, settings, given["seed"], path(given))
+
+
+def timeout_of(kept: Objective) -> int:
+    """The longest wait for an answer, in ms. It cuts off no answer for which a deadline has time."""
+    longest_us = kept.longest_us
+    return (
+        Load.timeout_ms if longest_us is None else min(max(LEAST_TIMEOUT_MS, round(4 * longest_us / 1000)), numbers.MOST_WAIT_MS)
+    )
 
 
 def _share(budget: str, cells: int) -> float:

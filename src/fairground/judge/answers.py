@@ -141,12 +141,13 @@ def window(result: Result, expected: Collection[int] = (), fault: bool = False) 
     It is a note where all of them had a status that is the workload's subject, or came of a `fault` that was made.
     """
     if result.completed_ok == 0:
+        life = result.life or result.window
         return (
             Finding(
                 "no-answers",
                 Severity.REJECT,
                 f"no good answer arrived inside the window, {_of_requests(result)}{instance(result.samples, result.window)}",
-                {"sent": result.window.total, "bad": result.window.bad},
+                {"sent": result.window.total, "bad": result.window.bad, "outside": 0 if life.not_ok else life.ok},
             ),
         )
     if result.window.not_ok:

@@ -20,7 +20,7 @@ from fairground.measure.arm import Arm, ArmWindow, Ended
 from fairground.measure.bench import Bench
 from fairground.measure.faults import Happened
 from fairground.measure.pilot import Pilot
-from fairground.measure.schedule import Whole
+from fairground.measure.schedule import Whole, seed_of
 from fairground.measure.stand import Stand, machines_between
 from fairground.measure.turntaking import TurnTaking, silence_of
 from fairground.measure.warmup import WarmUp
@@ -257,7 +257,8 @@ class Loaded:
         """Start a generator that stands still until it is its turn; it lives as long as the arm."""
         if self.turns is None:
             endless = replace(load, window_s=ENDLESS_S)  # who takes turns says when the window is over
-            plan = engine_plan.plan(self.workload, endless, self.host, self.port, self.arm.seed, self.bodies, begin="held")
+            seed = seed_of(self.arm.seed, len(self.results))
+            plan = engine_plan.plan(self.workload, endless, self.host, self.port, seed, self.bodies, begin="held")
             folder, cores = self.folder / "turns", self.arm.cell.settings.cores_of("generator")
             folder.mkdir(parents=True, exist_ok=True)
             process = running.start_engine(self.bench.keeper, self.bench.engine, folder, self.bench.elsewhere, cores)
@@ -325,8 +326,9 @@ class _Run:
         """
         self._pilot = None if ask.most_s is None else Pilot(loaded.workload.events, load, ask.most_s, loaded.deadlocks)
         self._sizing: Sizing | None = None
+        seed = seed_of(ask.seed, len(loaded.results) + (loaded.turns is not None))
         task = generators.LoadTask(
-            loaded.workload, load, loaded.host, loaded.port, ask.seed, folder, loaded.bodies, rates=ask.rates, tls=loaded.tls
+            loaded.workload, load, loaded.host, loaded.port, seed, folder, loaded.bodies, rates=ask.rates, tls=loaded.tls
         )
         self.session = generators.start(bench.keeper, bench.engine, bench.tools, task, bench.elsewhere)
         self._meter()

@@ -51,10 +51,20 @@ MOST_WARM_UPS = 7
 """… in its warm-ups in turns, of which there are no more than so many. The cost is that of the server over its generator's."""
 
 
+SEEDS_APART = 1_000_000_007
+"""Between the seeds of an arm's loads, one after the other."""
+
+
+def seed_of(seed: int, loads: int) -> int:
+    """The seed of a load on an arm that has had so many `loads`: its database holds what requests of the same seed wrote."""
+    return (seed + SEEDS_APART * loads) % 2**64
+
+
 @dataclass(frozen=True)
 class Whole:
     """Load one arm without a break: warm-up, window and drain of one run of its generator.
 
+    `seed` is that of an arm's first load; what follows on the same database has its own, see `seed_of`.
     `rates` are the steps of a load curve, in place of the load's own rate. `trial`: the warm-up ends when its rate has settled,
     between `warmup_min_s` and `warmup_max_s` of the load, and errors are said of the arm. Else it lasts `warmup_min_s`, and
     errors are for whoever asked to judge. `folder`: where raw data goes, inside the arm's. `most_s`: the window may last so long,

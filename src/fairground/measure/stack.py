@@ -343,9 +343,9 @@ class StartedStack(Loaded):
         self._believe()
         joined = {role: one.intruders for role, one in self.seen.meters.items() if isinstance(one, RoleMeter)}
         self.findings += [one for one in [blame.intrusion(joined)] if one is not None]
-        deadlocks = WorkloadEvent.DEADLOCKS in self.workload.events
-        excused = validity.excuse(self.findings, deadlocks, self.windows[0].window_s if self.windows else math.inf)
-        self.findings[:] = blame.absolve(excused)
+        deadlocks, timeout_s = WorkloadEvent.DEADLOCKS in self.workload.events, self.arm.cell.load.timeout_ms / 1000
+        window_s = self.windows[0].window_s if self.windows else math.inf
+        self.findings[:] = blame.absolve(validity.excuse(self.findings, deadlocks, window_s, timeout_s))
         if tail:
             self.find("stderr", Severity.NOTE, "the server wrote to its standard streams", characters=len(tail))
         return Ended(

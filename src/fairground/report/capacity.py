@@ -53,6 +53,11 @@ def _headline(found: Capacity, name: str) -> str:
             f"{name} keeps {found.objective} up to {words.number(found.confirmed_per_s)} requests a second: "
             f"{held.kept} of {held.trials} fresh trials kept it{until}"
         )
+    if found.spoiled is not None and found.found.lower is not None:
+        return (
+            f"{name} has no confirmed capacity: the search ended at {words.number(found.found.lower)}/s for {found.objective}, "
+            f"and every fresh trial was void: {foreign.line(found.spoiled)}"
+        )
     if not found.measured:
         return f"{name} could not be measured: {found.ended}"
     if found.found.lower is None:

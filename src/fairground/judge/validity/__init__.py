@@ -73,15 +73,20 @@ def is_spoiled(findings: Iterable[Finding]) -> bool:
     return any(one.severity is Severity.VOID and one.id in OF_THE_MACHINE for one in findings)
 
 
-def excuse(findings: Sequence[Finding], deadlocks: bool = False, window_s: float = math.inf) -> tuple[Finding, ...]:
+def excuse(
+    findings: Sequence[Finding], deadlocks: bool = False, window_s: float = math.inf, timeout_s: float = 0.0
+) -> tuple[Finding, ...]:
     """The findings of a trial, in which what the machine or the workload explains is a note.
 
     A machine that others keep busy can make a server silent, and cannot make it answer wrongly. So only `no-answers` without a
     bad answer is excused, and the trial is void as the machine was. `deadlocks` are the workload's events: each holds rows for
     a second and comes by chance. So requests wait since before the window, and its halves differ. A window that is
-    shorter than two of them may hold nothing else: it says nothing, and is void.
+    shorter than two of them may hold nothing else: it says nothing, and is void. So is a window shorter than `timeout_s`,
+    which an answer may take, where every request got a good answer outside of it.
     """
     found = (_silence(one) if is_spoiled(findings) else one for one in findings)
+    if window_s < timeout_s:
+        found = (_outlasted(one, window_s, timeout_s) for one in found)
     if deadlocks and window_s < SHORTEST_S:
         found = (_too_short(one, window_s) for one in found)
     return tuple(_by_chance(one) if deadlocks else one for one in found)
@@ -103,6 +108,15 @@ def _too_short(finding: Finding, window_s: float) -> Finding:
         return finding
     sentence = f"{finding.sentence}: a deadlock holds its rows for a second, so a window of {window_s:g} s is too short to tell"
     return replace(finding, severity=Severity.VOID, sentence=sentence)
+
+
+def _outlasted(finding: Finding, window_s: float, timeout_s: float) -> Finding:
+    if not _is_silence(finding) or finding.severity is not Severity.REJECT or not finding.evidence.get("outside"):
+        return finding
+    sentence = f"{finding.sentence}: all good answers came outside of it, so a window of {window_s:g} s is too short for them"
+    return replace(
+        finding, severity=Severity.VOID, sentence=f"{sentence}; one as long as an answer may take: --window {timeout_s:g}"
+    )
 
 
 def _silence(finding: Finding) -> Finding:
