@@ -119,7 +119,6 @@ def made(keeper: Keeper, database: Database, tmp_path: Path, monkeypatch: pytest
     """Climbs of animals on a machine whose noise does not count, with one pass over the curve."""
     monkeypatch.setattr(validity, "findings", quiet.without_the_machine(validity.findings))
     monkeypatch.setattr(loadcurve, "_generators_fault", lambda *_: None)
-    monkeypatch.setattr(loadcurve, "_generator_full", lambda *_: None)
     monkeypatch.setattr(drive, "CURVE_PASSES", 1)
     bench = bench_on(keeper, database)
     workloads = {one.id: workload_files.render(one, 1) for one in workload_files.load_workloads(SEEDS)}

@@ -12,13 +12,15 @@ from typing import Any, cast
 import pytest
 
 from builders.steps import step
+from builders.trials import trial
 from fairground import measure
 from fairground.capacity import drive, objective
 from fairground.capacity.drive import Climb
 from fairground.capacity.loadcurve import CurvePoint, StepJudgement, StepWord
 from fairground.capacity.parts import CapacityPart, Phase
 from fairground.capacity.search import Goal, Pace
-from fairground.model import BadAnswer, Cell, CellSettings, Load, Stack, Topology, Workload
+from fairground.judge.validity.generator import CHECKS
+from fairground.model import BadAnswer, Cell, CellSettings, Finding, Load, Severity, Stack, Topology, Verdict, Workload
 from fairground.report.capacity import sentences
 
 KEEPS_PER_S = 1000.0
@@ -172,3 +174,11 @@ def test_fresh_trials_that_are_all_void_say_nothing_of_the_server(
     assert (found.confirmed_per_s, found.spoiled, found.measured) == (None, said, said is None)
     ended = f"every fresh trial was void: {said}"
     assert (ended in found.notes) is (said is not None) and sentences(found)[0].endswith(ended) is (said is not None)
+
+
+def test_a_full_generator_spoils_no_fresh_trial() -> None:
+    """Its step is judged: what was kept beside one is kept. What else made the trial void is told."""
+    full, others = (Finding(id, Severity.VOID, id) for id in (drive.OF_A_FULL_GENERATOR, "others worked"))
+    made = replace(trial("a:plain", 1, 100.0), verdict=Verdict.VOID, findings=(full,))
+    assert drive._gravest(made) is None and drive._gravest(replace(made, findings=(full, others))) == "others worked"
+    assert drive.OF_A_FULL_GENERATOR in [one.id for one in CHECKS]

@@ -60,12 +60,11 @@ def test_a_late_generator_is_not_the_servers_fault() -> None:
     assert word(step(9990, 10, lag_us=60_000)) is StepWord.KEPT, "lag only ever makes a server look worse"
 
 
-def test_a_full_generator_says_nothing_of_the_server() -> None:
-    """A step under a generator without CPU to spare is void, kept or not: a fresh trial at its rate would be."""
-    for one in (step(5000, 5000, busy=0.95), step(9990, 10, busy=0.95)):
-        found = loadcurve.judge(one, KEPT)
-        assert found.word is StepWord.VOID and found.why == "the generator was the limit: its busiest thread was 95% busy"
-    assert word(step(9990, 10, busy=0.90)) is StepWord.KEPT
+def test_a_full_generator_is_not_the_servers_fault() -> None:
+    """A miss under a generator without CPU to spare is void, as a trial is; what was kept beside one is kept."""
+    found = loadcurve.judge(step(5000, 5000, busy=0.95), KEPT)
+    assert found.word is StepWord.VOID and found.why == "the generator was the limit: its busiest thread was 95% busy"
+    assert word(step(9990, 10, busy=0.95)) is StepWord.KEPT
 
 
 def test_waiting_for_a_connection_is_the_servers_doing() -> None:

@@ -43,6 +43,8 @@ TRIAL_S = 4.0
 LATEST_SHARE = 0.85
 """Of the budget: until then a rate may still be confirmed, at the cost of what follows."""
 CURVE_PASSES = 3
+OF_A_FULL_GENERATOR = "generator"
+"""The validity check that makes a trial void for its generator's busiest thread."""
 SETTLE_S, SETTLE_TRIES = 0.5, 8
 
 
@@ -376,8 +378,11 @@ def _silenced(measured: ArmWindow) -> bool:
 
 
 def _gravest(made: Trial) -> str | None:
-    """The reason why a trial is void or rejected, in its own words; None where it is neither."""
+    """The reason why a trial is void or rejected, in its own words; None where it is neither.
+
+    A full generator is none here: a rate that was kept beside one is kept, and what was missed beside one is void by its step.
+    """
     if made.verdict not in (Verdict.VOID, Verdict.REJECTED):
         return None
     wanted = Severity.REJECT if made.verdict is Verdict.REJECTED else Severity.VOID
-    return next(finding.sentence for finding in made.findings if finding.severity is wanted)
+    return next((one.sentence for one in made.findings if one.severity is wanted and one.id != OF_A_FULL_GENERATOR), None)

@@ -1,7 +1,7 @@
 """Judge the steps of a load: whether an objective was kept, whether a queue grew, the knee, overload and recovery. Pure.
 
 A request without a good answer counts as one that took for ever. What the generator did itself never blames the server: a step
-that would have kept its objective but for the generator's own lag is void. So is each under a generator that was full.
+that would have kept its objective but for the generator's own lag is void. What was kept is kept, however full the generator was.
 """
 
 from __future__ import annotations
@@ -73,8 +73,6 @@ def judge(step: RateStep, objective: Objective, machine: str | None = None) -> S
         return StepJudgement(StepWord.UNKNOWN, "no request was due")
     backlog = backlog_per_s(step)
     words = [(_clause(step, clause, of_server=False), clause) for clause in objective.clauses]
-    if (full := _generator_full(step)) is not None:
-        return StepJudgement(StepWord.VOID, full)
     if backlog is None and all(word is StepWord.KEPT for word, _ in words):
         return StepJudgement(StepWord.KEPT, "all clauses hold")
     if (excuse := _generators_fault(step, objective)) is not None and any(word is not StepWord.KEPT for word, _ in words):
@@ -234,14 +232,6 @@ def _clause(step: RateStep, clause: Clause, of_server: bool) -> StepWord:
     return StepWord.MISSED if enough or bdtrc(wrong - 1, due, clause.allowed) <= DOUBT else StepWord.UNKNOWN
 
 
-def _generator_full(step: RateStep) -> str | None:
-    """The reason why a step says nothing of the server: a fresh trial with so full a generator would be void, too."""
-    share, most = step.busiest_thread_share, thresholds.standard().checks.generator.void
-    if share is None or most is None or share <= most:
-        return None
-    return f"the generator was the limit: its busiest thread was {share:.0%} busy"
-
-
 def _generators_fault(step: RateStep, objective: Objective) -> str | None:
     """The reason why a miss is the generator's and not the server's; None when the server missed by its own doing.
 
@@ -250,6 +240,9 @@ def _generators_fault(step: RateStep, objective: Objective) -> str | None:
     by the generator's lag. A generator that lags by more than the deadline sends in bursts, which are not the load that was asked
     for.
     """
+    share, most = step.busiest_thread_share, thresholds.standard().checks.generator.void
+    if share is not None and most is not None and share > most:
+        return f"the generator was the limit: its busiest thread was {share:.0%} busy"
     if step.in_flight and max(step.in_flight) >= CAP_REACHED * step.connections:
         return None
     if stalls.holds_all(step.gaps, step.rate_per_s, step.connections, thresholds.standard().rules):
