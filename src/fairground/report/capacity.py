@@ -16,7 +16,7 @@ from fairground.report.charts import loadchart
 from fairground.report.charts.loadchart import Around
 from fairground.report.charts.svg import WIDTHS_PX
 from fairground.report.run import page
-from fairground.report.text import words
+from fairground.report.text import seats, words
 
 BAR_CELLS = 24
 MOST_TOLD = 3
@@ -198,8 +198,17 @@ def _around(one: Capacity) -> Around:
     return Around(one.confirmed_per_s or one.found.lower, one.missed_from_per_s, one.deadline_us, knee, beyond)
 
 
-def html(capacities: Sequence[Capacity], facts: Sequence[str], foot: str, home: str | None = None) -> str:
-    """The page: sentences, charts, the confirmations, every step of curve and search. `facts` are one line about the machine."""
+def html(
+    capacities: Sequence[Capacity],
+    facts: Sequence[str],
+    foot: str,
+    home: str | None = None,
+    shared: str = seats.share(()),
+) -> str:
+    """The page: sentences, charts, the confirmations, every step of curve and search.
+
+    `facts` are one line about the machine, and `shared` says who is on it.
+    """
     told = [sentences(one)[0] for one in capacities[:MOST_TOLD]]
     if len(capacities) > MOST_TOLD:
         told.append(f"{len(capacities) - MOST_TOLD} more stand below")
@@ -217,4 +226,5 @@ def html(capacities: Sequence[Capacity], facts: Sequence[str], foot: str, home: 
         marks=MARKS,
         row=point_row,
         home=home,
+        seats=shared,
     )

@@ -11,7 +11,7 @@ from fairground.report.charts import forest
 from fairground.report.charts.effects import EffectRow, draw_effects
 from fairground.report.charts.svg import WIDTHS_PX
 from fairground.report.run import page
-from fairground.report.text import words
+from fairground.report.text import seats, words
 from fairground.stats import precision
 from fairground.stats.differences import PRACTICAL, Difference, DifferenceWord
 from fairground.stats.intervals import Interval, brief
@@ -202,8 +202,12 @@ def html(
     foot: str,
     home: str | None = None,
     facts: Sequence[str] = (),
+    shared: str = seats.share(()),
 ) -> str:
-    """The comparison as a page: sentences, intervals against the margin, a table. `facts` are one line about the machine."""
+    """The comparison as a page: sentences, intervals against the margin, a table.
+
+    `facts` are one line about the machine, and `shared` says who is on it.
+    """
     bound = forest.reach((line.better, line.difference) for line in lines)
     effects = [EffectRow(line.cell, line.quantity, line.better, line.difference, line.margin, _shown(line)) for line in lines]
     return page.frame_page(
@@ -223,6 +227,7 @@ def html(
         forest=forest.forest,
         axis=forest.axis,
         home=home,
+        seats=shared,
     )
 
 

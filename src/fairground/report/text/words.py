@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from fairground.model import CellSettings, Durability, Finding, Load, Plan, PoolScope, Run, Severity, Trial, Verdict, foreign
 from fairground.report.boards import Board, BoardRow
+from fairground.report.text import seats
 from fairground.stats import intervals
 from fairground.stats.comparisons import Comparison, HeldStack, Quantity
 from fairground.stats.differences import PRACTICAL, DifferenceWord
@@ -412,13 +413,7 @@ def of_turns(run: Run) -> str:
 def doubts(run: Run, boards: Iterable[Board]) -> tuple[str, ...]:
     """Say what the numbers do not show: sentences chosen by facts of this run."""
     cells = [slot.cell for slot in run.plan.slots]
-    said = [
-        f"Generator, servers and database share one machine with {plural(run.machine.cores, 'core')}: absolute rates include the "
-        "generator's own cost. CPU per good answer carries over to other machines better than rates do."
-    ]
-    said.append(
-        "Requests travel over the loopback interface: there is no network card, no round trip, no lost packet and no TLS."
-    )
+    said = list(seats.doubts(run))
     if max((board.blocks for board in boards), default=0) < 2:
         said.append(
             "There is one block only: nothing shows how much a repetition would differ, so no difference here is evidence."
