@@ -56,6 +56,20 @@ def test_the_claim_box_says_what_was_found_why_and_how_far_to_believe_it() -> No
     assert re.fullmatch(r"The anchor, measured twice, is not told apart .*; a planted slowdown of 10 % was found\.", belief)
 
 
+def test_one_stack_with_a_number_is_told_from_one_stack() -> None:
+    """Where the others are rejected or void nothing can be compared, though several were measured."""
+    run = fixture.two_blocks()
+    stacks = ("alder:inline", "cedar:plain", "dogwood:orm")
+
+    def of(some: tuple[str, ...]) -> str:
+        slots = tuple(one for one in run.plan.slots if one.cell.workload == "transfer" and one.cell.stack in some)
+        trials = tuple(one for one in run.trials if one.cell.workload == "transfer" and one.cell.stack in some)
+        return said(replace(run, trials=trials, plan=replace(run.plan, slots=slots)))[0]
+
+    assert of(stacks) == "No workload has two stacks with a number: there is nothing to compare."
+    assert of(stacks[:1]) == "One stack was measured: there is nothing to compare it with."
+
+
 def test_the_first_sentence_names_who_leads() -> None:
     """One stack that leads, and where it does so alone; and the workloads on which nobody can be told from another."""
 
