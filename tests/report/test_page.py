@@ -195,6 +195,16 @@ def test_an_interrupted_run_says_so_and_names_what_was_not_measured() -> None:
     assert "not measured: the run ended before its turn" in said
 
 
+def test_a_trial_that_was_repeated_is_one_of_the_plan() -> None:
+    """Attempts of one slot do not hide that another slot has none."""
+    run = fixture.one_block()
+    first, *others = run.trials
+    trials = (replace(first, verdict=Verdict.VOID), replace(first, attempt=2), *others[:-1])
+    assert len(trials) == len(run.plan.slots)
+    said = text_of(page.html(replace(run, trials=trials, finished=False)))
+    assert "Interrupted: 1 planned trial was not measured." in said
+
+
 @pytest.mark.nightly
 def test_largest_page_keeps_its_budget_and_says_what_it_leaves_out() -> None:
     """80 stacks × 9 workloads × 6 blocks: pages of at most 2 MB and 2,000 table rows, with every stack and every trial."""

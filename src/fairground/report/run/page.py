@@ -110,6 +110,7 @@ def html(
         script=script,
         script_hash=digest,
         tally=_tally(run),
+        missing=len({slot.number for slot in run.plan.slots} - {trial.number for trial in run.everything}),
         started=start_text(run),
         constants=_constants(run),
         cores=seats.of_run(run),
