@@ -73,8 +73,9 @@ def code(text: str) -> str:
 
 
 def plural(amount: int, noun: str) -> str:
-    """`1 stack`, `12 stacks`."""
-    return f"{amount:,} {noun}" if amount == 1 else f"{amount:,} {noun}s"
+    """`1 stack`, `12 stacks`, `2 tries`."""
+    several = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
+    return f"{amount:,} {noun if amount == 1 else several}"
 
 
 def blocks_of(plan: Plan) -> str:
