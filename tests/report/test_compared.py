@@ -10,6 +10,7 @@ from functools import cache
 import pytest
 
 from builders.pages import section, text_of
+from fairground.model import Control
 from fairground.report.boards import boards
 from fairground.report.charts import forest
 from fairground.report.run import page
@@ -115,6 +116,15 @@ def test_a_slowdown_that_is_not_detected_is_said() -> None:
     run = fixture.controlled(slowed=1.0)
     assert "a planted slowdown of 10 % was not detected on ping, tx and transfer" in said(run)[2]
     assert "not detected" in section(page.details(run), "controls")
+
+
+def test_a_slowdown_in_too_few_blocks_was_planted() -> None:
+    """One block of it tells nothing, and is not as if there were none."""
+    run = fixture.six_blocks()
+    few = tuple(one for one in run.controls if one.control is not Control.SLOWED or one.block == 1)
+    assert said(replace(run, controls=few))[2].endswith("; too few blocks hold the planted slowdown.")
+    slots = tuple(one for one in run.plan.slots if one.control is not Control.SLOWED)
+    assert said(replace(run, plan=replace(run.plan, slots=slots)))[2].endswith("; no slowdown was planted.")
 
 
 def test_controls_stand_in_no_table_of_results() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairground.model import Control, Run
@@ -71,12 +70,14 @@ def verdict(run: Run, found: Controls) -> str:
         floors = [one.floor for one in found.pairs if one.floor is not None]
         span = words.percent(floors[0]) if len(floors) == 1 else f"{words.percent(min(floors))} to {words.percent(max(floors))}"
         said.append(f"The anchor, measured twice, is not told apart from itself (noise floor {span})")
-    return f"{'; '.join([*said, *_planted(found.slowed)])}."
+    return f"{'; '.join([*said, *_planted(found)])}."
 
 
-def _planted(slowed: Sequence[ControlReading]) -> list[str]:
+def _planted(found: Controls) -> list[str]:
+    slowed = found.slowed
     if not slowed:
-        return ["no slowdown was planted"]
+        planted = any(one.control is Control.SLOWED for one in found.readings)
+        return ["too few blocks hold the planted slowdown" if planted else "no slowdown was planted"]
     lost = [one for one in slowed if not one.found]
     share = words.percent(slowed[0].planted)
     if not lost:
