@@ -88,6 +88,15 @@ def test_each_cell_of_the_grid_has_its_letter_or_its_reason() -> None:
     assert found.lines[0].stack == "alder:inline"
 
 
+def test_a_cell_that_was_never_tried_is_absent_and_not_void() -> None:
+    """An interrupted run did not come to it: it says so, and no trial of it was disturbed."""
+    run = fixture.two_blocks()
+    left = tuple(one for one in run.trials if (one.cell.stack, one.cell.workload) != ("birch:pool", "tx"))
+    found = grid.grid(replace(run, trials=left, finished=False), boards.boards(replace(run, trials=left, finished=False)))
+    (cell,) = (one for line in found.lines for one in line.cells if (line.stack, one.board.workload) == ("birch:pool", "tx"))
+    assert (cell.mark, cell.why) == ("absent", "not measured: the run ended before its turn")
+
+
 def test_names_that_look_alike_have_addresses_of_their_own() -> None:
     """Signs that no address holds become dashes, and no two stacks share one."""
     found = grid.slugs_of(["a:b", "a/b", "::", "a-b"])
