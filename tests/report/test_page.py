@@ -240,6 +240,13 @@ def test_a_stack_alone_is_beside_no_other() -> None:
         assert text_of(page.html(run)).count("beside the other stacks") == told
 
 
+def test_more_blocks_are_advised_where_they_would_tell_stacks_apart() -> None:
+    """One stack has nobody to be held against, however many blocks there are."""
+    for stacks, told in ((1, False), (2, True)):
+        said = text_of(page.html(fixture.big_run(stacks=stacks, workloads=1, blocks=1)))
+        assert "There is one block" in said and ("With --blocks 6 they can." in said) == told
+
+
 @pytest.mark.nightly
 def test_a_site_of_the_largest_run_loads_its_details() -> None:
     """The page of 80 × 9 × 6 links trials to pages of their own."""
