@@ -177,6 +177,14 @@ def test_policy_lets_the_one_script_run_and_nothing_else() -> None:
     assert set(re.findall(r'<link[^>]*href="([^"]*)"', markup)) == {"data:,"}
 
 
+def test_a_heading_stays_a_heading() -> None:
+    """A role on it would take its place: what is read out as it changes stands inside."""
+    environment = page.environment()
+    assert environment.loader is not None
+    sources = {name: environment.loader.get_source(environment, name)[0] for name in environment.list_templates(["html"])}
+    assert len(sources) > 10 and not [name for name, text in sources.items() if re.search(r"<h[1-6][^>]* role=", text)]
+
+
 def test_doubts_follow_the_facts_of_the_run() -> None:
     """Four to six sentences; the one about a single block appears only there."""
     single = words.doubts(fixture.one_block(), boards(fixture.one_block()))
