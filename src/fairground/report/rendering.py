@@ -16,7 +16,7 @@ from fairground.report import capacity, comparison, counts, experiment, visit
 from fairground.report.compared import comparison_of
 from fairground.report.counts import CountReport
 from fairground.report.run import page, why
-from fairground.report.text import seats
+from fairground.report.text import seats, words
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def _visit(record: Record[Any, Any], home: str | None) -> Rendered:
     facts = (
         page.minute(record.head.started_unix_s),
         machine.cpu_model or "unknown CPU",
-        f"{machine.cores} cores{', kept from idling' if machine.awake else ''}",
+        f"{words.plural(machine.cores, 'core')}{', kept from idling' if machine.awake else ''}",
     )
     document = {**visit.rows(found), "lab": record.head.versions["fairground"]}
     drawn = visit.html(found, facts, _foot(record), home)
@@ -76,7 +76,7 @@ def _visit(record: Record[Any, Any], home: str | None) -> Rendered:
 
 def _experiment(record: Record[Any, Any], home: str | None) -> Rendered:
     machine = record.head.machine
-    facts = (page.minute(record.head.started_unix_s), machine.cpu_model or "unknown CPU", f"{machine.cores} cores")
+    facts = (page.minute(record.head.started_unix_s), machine.cpu_model or "unknown CPU", words.plural(machine.cores, "core"))
     drawn = experiment.html(record.head.asked, record.entries, facts, _foot(record), home)
     rows = why.rows(record.head.asked, record.entries)
     document = {"schema": SCHEMA_VERSION, **rows, "finished": record.end is not None}

@@ -118,14 +118,13 @@ def _voids(found: Campaign) -> tuple[str, bool]:
     total, attempts = sum(one.void for one in found.voids), words.plural(found.attempts, "attempt")
     if not total:
         return f"None of {attempts} was void", True
+    said = f"{total} of {attempts} {'was' if total == 1 else 'were'} void"
     worse = [one for one in found.voids if one.shows]
     if not worse:
-        return (
-            f"{total} of {attempts} {'was' if total == 1 else 'were'} void, spread over the stacks as chance would spread them",
-            True,
-        )
+        return f"{said}, spread over the stacks as chance would spread them", True
     named = words.join_names([f"{one.stack} ({one.void} of {one.attempts})" for one in worse])
     return (
-        f"{total} of {attempts} were void, and {named} had more of them than chance explains: its calmer moments alone count",
+        f"{said}, and {named} had more of them than chance explains: {'its' if len(worse) == 1 else 'their'} calmer moments alone"
+        " count",
         False,
     )

@@ -142,4 +142,6 @@ def voids(run: Run) -> str | None:
     said = Counter(foreign.line(one.sentence) for one in causes if one.id == cause).most_common(1)[0][0]
     which = "" if not others else f" {amount} of them because of `{cause}`:"
     hint = f" {BUSY}" if cause in OF_THE_MACHINE else ""
-    return f"{words.plural(len(void), 'trial')} of {len(run.trials)} are void,{which} {said}.{hint}"
+    return (
+        f"{words.plural(len(void), 'trial')} of {len(run.trials)} {'is' if len(void) == 1 else 'are'} void,{which} {said}.{hint}"
+    )
