@@ -19,6 +19,7 @@ from fairground.report.run import page
 from fairground.report.text import seats, words
 
 BAR_CELLS = 24
+FEW = "* fewer than a hundred requests are beyond it"
 MOST_TOLD = 3
 """Sentences above the first picture of a page; the others stand below it."""
 MARKS = {StepWord.KEPT: "✓", StepWord.MISSED: "✗", StepWord.UNSTABLE: "↑", StepWord.VOID: "○", StepWord.UNKNOWN: "–"}
@@ -91,7 +92,7 @@ def _overload(found: Capacity) -> str:
 
 
 def text_curve(points: Sequence[CurvePoint]) -> list[str]:
-    """The curve in letters: a bar of goodput for each rate, its p99 and the word."""
+    """The curve in letters: a bar of goodput for each rate, its p99 and the word; and what the star means, where there is one."""
     lines, most = list[str](), max((point.step.goodput_per_s for point in points), default=0.0) or 1.0
     for rate in sorted({point.step.rate_per_s for point in points}):
         here = [point for point in points if point.step.rate_per_s == rate]
@@ -105,7 +106,7 @@ def text_curve(points: Sequence[CurvePoint]) -> list[str]:
         lines.append(
             f"{words.number(rate):>9}/s  {bar:<{BAR_CELLS}} {words.number(goodput):>8}  {marks:<3}  {', '.join(said)}".rstrip()
         )
-    return lines
+    return [*lines, FEW] if any("*" in line for line in lines) else lines
 
 
 def part_lines(part: CapacityPart) -> list[str]:
