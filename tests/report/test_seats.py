@@ -77,6 +77,7 @@ def test_the_page_says_where_the_roles_of_a_placed_run_are() -> None:
     assert (
         "Servers have one machine with 2 cores, and the generator is on host rack-2 and the database is on host rack-3" in there
     )
+    assert "Statements travel to host rack-3" in there and "Statements" not in here
     assert "Requests come from host rack-2" in there and "loopback" not in there and "generator's own cost" not in there
     near = seats.share((("server", "rack-1"), ("database", "rack-3")))
     assert near == "Generator and servers share this machine, and the database is on host rack-3"
@@ -85,6 +86,8 @@ def test_the_page_says_where_the_roles_of_a_placed_run_are() -> None:
 def test_a_wire_in_the_path_is_a_round_trip() -> None:
     """The page does not deny the distance that the lab itself adds."""
     _, said = seats.doubts(_with_cells(fixture.one_block(), (), Topology(wire=PathWire(server_ms=0.2))))
+    _, far = seats.doubts(_with_cells(fixture.one_block(), (("generator", "rack-2"),), Topology(wire=PathWire(server_ms=0.2))))
+    assert "its network is in the numbers, with the lab's own wire (server=0.2ms), and there is no TLS." in far
     assert said.endswith("no network card, no lost packet and no TLS; distance is the lab's own wire (server=0.2ms).")
 
 

@@ -76,17 +76,18 @@ def doubts(run: Run) -> tuple[str, str]:
     cells = [slot.cell for slot in run.plan.slots]
     place = next((cell.settings.place for cell in cells if cell.settings.place), ())
     wires = sorted({cell.topology.wire.id for cell in cells if cell.topology.wire is not None})
-    distance = f"; distance is the lab's own wire ({', '.join(wires)})" if wires else ""
+    wired = f" the lab's own wire ({', '.join(wires)})"
     cores = f"one machine with {run.machine.cores} {'core' if run.machine.cores == 1 else 'cores'}"
     if "generator" in (away := dict(place)):
         cost = "absolute rates are those of these machines and of the network between them"
-        said = f"Requests come from {_named(away['generator'])}: its network is in the numbers{distance}, and there is no TLS."
+        wired = f", with{wired}" if wires else ""
+        said = f"Requests come from {_named(away['generator'])}: its network is in the numbers{wired}, and there is no TLS."
     else:
         cost = "absolute rates include the generator's own cost"
-        trip = "" if wires else " no round trip,"
-        said = (
-            f"Requests travel over the loopback interface: there is no network card,{trip} no lost packet and no TLS{distance}."
-        )
+        lacks = f"no lost packet and no TLS; distance is{wired}" if wires else "no round trip, no lost packet and no TLS"
+        said = f"Requests travel over the loopback interface: there is no network card, {lacks}."
+    if "database" in away:
+        said += f" Statements travel to {_named(away['database'])}: that network is in the numbers."
     return f"{share(place, cores)}: {cost}. CPU per good answer carries over to other machines better than rates do.", said
 
 
