@@ -30,6 +30,16 @@ def test_a_load_that_writes_is_announced_and_counted() -> None:
     assert told is not None and told.startswith("GET, POST: 2,100 requests to A and 2,400 to B were acknowledged in the windows")
 
 
+def test_what_a_record_does_not_keep_cannot_be_gone_on_with() -> None:
+    """Requests of a file and secrets are not kept; a URL and headers are."""
+    whole = asked_with("GET")
+    assert whole.services is not None and against.is_kept(whole)
+    a, b = whole.services
+    lacking = (replace(a, requests="mix.toml"), replace(a, url="http://me:secret@127.0.0.1:3000/x"))
+    lacking += (replace(a, headers=(("authorization", "Bearer secret"),)),)
+    assert not any(against.is_kept(replace(whole, services=(one, b))) for one in lacking)
+
+
 @pytest.mark.parametrize("method", ["GET", "HEAD", "GET, OPTIONS"])
 def test_of_what_only_reads_nothing_is_said(method: str) -> None:
     """A load that writes nothing needs no warning."""

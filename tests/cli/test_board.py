@@ -32,7 +32,7 @@ def lines_of(lines: list[str], one: Board) -> list[str]:
     return lines[start : min(ends, default=len(lines))]
 
 
-@pytest.mark.parametrize("width", [70, 80, 100, 140])
+@pytest.mark.parametrize("width", [40, 50, 60, 70, 80, 100, 140])
 def test_no_number_loses_a_digit(width: int) -> None:
     """Goodput, its interval, percentiles and CPU stand whole at any width, nothing reaches beyond it, every diagnosis is whole."""
     lines = drawn(width)

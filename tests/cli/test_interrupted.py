@@ -53,6 +53,15 @@ def test_what_is_kept_is_said(events: tuple[Event, ...], says: str, capsys: pyte
     assert says in capsys.readouterr().err.replace("\n", " ")
 
 
+def test_what_cannot_go_on_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where the record lacks what was asked, no command is advised that would be refused."""
+    voice = follow.Voice(again="compare --resume RUN", can_go_on=False)
+    with pytest.raises(KeyboardInterrupt):
+        list(follow.follow(lambda _: interrupted(RecordOpened(RECORD)), voice))
+    said = capsys.readouterr().err.replace("\n", " ")
+    assert "what was asked is not: ./fairground report '/results/a record'" in said and "--resume" not in said
+
+
 def test_a_verb_goes_on_with_itself(capsys: pytest.CaptureFixture[str]) -> None:
     """A replication and a cross-check name their own verb, once, and not that of a run."""
     planned = Planned(fixture.two_blocks().plan, Path("/results/a run"), 1.0)

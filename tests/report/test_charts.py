@@ -15,6 +15,7 @@ from fairground.report.boards import add_histograms, boards
 from fairground.report.charts import figures, svg
 from fairground.report.charts.palette import DARK, LIGHT
 from fairground.report.charts.percentiles import curve_of
+from fairground.report.run import sections
 from fairground.report.trial import sketch
 from report import fixture
 
@@ -57,6 +58,22 @@ def test_every_mark_stands_inside_its_picture(pictures: dict[str, str]) -> None:
         for element in root.iter("path"):
             for x, y in re.findall(r"[ML]([\d.-]+) ([\d.-]+)", element.attrib["d"]):
                 assert 0 <= float(x) <= width and 0 <= float(y) <= height
+
+
+def test_windows_of_many_blocks_stay_on_the_sheet() -> None:
+    """Only the last blocks that fit are drawn, their heads do not meet, and the caption says how many there are."""
+    run = fixture.big_run(stacks=1, workloads=1, blocks=30)
+    drawn = {name: picture for name, picture in figures.pictures(run).items() if name.startswith("steadiness.")}
+    assert len(drawn) == 2
+    for name, picture in drawn.items():
+        width = int(name.rpartition(".")[2])
+        heads = [one for one in ElementTree.fromstring(picture).iter("text") if one.attrib["y"] == "11"]
+        most = figures.most_blocks(width)
+        assert [one.text for one in heads] == [str(block) for block in range(31 - most, 31)]
+        places = [float(x) for x, _ in re.findall(r"[ML]([\d.-]+) ([\d.-]+)", picture)]
+        assert max(places) <= width
+    (board,) = boards(run)
+    assert sections.steadiness_caption(board).endswith("Of 30 blocks the last 24 are drawn, and the last 8 on a narrow page.")
 
 
 def test_every_chart_exists_at_both_widths(pictures: dict[str, str]) -> None:

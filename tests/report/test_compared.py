@@ -10,6 +10,7 @@ from functools import cache
 import pytest
 
 from builders.pages import section, text_of
+from fairground.model import Control
 from fairground.report.boards import boards
 from fairground.report.charts import forest
 from fairground.report.run import page
@@ -54,6 +55,20 @@ def test_the_claim_box_says_what_was_found_why_and_how_far_to_believe_it() -> No
     assert limits.startswith("Suspected limits: db-cpu (5 cells), app-cpu (4 cells) and db-lock (3 cells)")
     assert "1 cell has no number: rejected" in limits
     assert re.fullmatch(r"The anchor, measured twice, is not told apart .*; a planted slowdown of 10 % was found\.", belief)
+
+
+def test_one_stack_with_a_number_is_told_from_one_stack() -> None:
+    """Where the others are rejected or void nothing can be compared, though several were measured."""
+    run = fixture.two_blocks()
+    stacks = ("alder:inline", "cedar:plain", "dogwood:orm")
+
+    def of(some: tuple[str, ...]) -> str:
+        slots = tuple(one for one in run.plan.slots if one.cell.workload == "transfer" and one.cell.stack in some)
+        trials = tuple(one for one in run.trials if one.cell.workload == "transfer" and one.cell.stack in some)
+        return said(replace(run, trials=trials, plan=replace(run.plan, slots=slots)))[0]
+
+    assert of(stacks) == "No workload has two stacks with a number: there is nothing to compare."
+    assert of(stacks[:1]) == "One stack was measured: there is nothing to compare it with."
 
 
 def test_the_first_sentence_names_who_leads() -> None:
@@ -101,6 +116,15 @@ def test_a_slowdown_that_is_not_detected_is_said() -> None:
     run = fixture.controlled(slowed=1.0)
     assert "a planted slowdown of 10 % was not detected on ping, tx and transfer" in said(run)[2]
     assert "not detected" in section(page.details(run), "controls")
+
+
+def test_a_slowdown_in_too_few_blocks_was_planted() -> None:
+    """One block of it tells nothing, and is not as if there were none."""
+    run = fixture.six_blocks()
+    few = tuple(one for one in run.controls if one.control is not Control.SLOWED or one.block == 1)
+    assert said(replace(run, controls=few))[2].endswith("; too few blocks hold the planted slowdown.")
+    slots = tuple(one for one in run.plan.slots if one.control is not Control.SLOWED)
+    assert said(replace(run, plan=replace(run.plan, slots=slots)))[2].endswith("; no slowdown was planted.")
 
 
 def test_controls_stand_in_no_table_of_results() -> None:

@@ -112,8 +112,8 @@ def test_rows_for_machines() -> None:
     ],
 )
 def test_inconclusive_says_what_would_decide(each_s: float | None, margin: float, says: str) -> None:
-    """In time where a start has a length, else in blocks; and which margin needs nothing more."""
-    one = replace(LINES[3], each_s=each_s, margin=margin)
+    """In time where a start has a length, else in blocks; and which margin needs more than anybody measures."""
+    one = replace(LINES[3], each_s=each_s, margin=margin, each="start" if each_s else "block")
     assert comparison.sentence(one, "old", "new").endswith(says)
     (row,) = comparison.rows([one])
     assert one.need is not None and row["needs"] == {

@@ -72,8 +72,9 @@ def test_the_same_in_order_is_the_price_of_the_order() -> None:
 
 
 def test_an_interval_of_thousands_is_no_finding() -> None:
-    """Two blocks that disagree say what order gives in no number, neither in the words nor in the table."""
-    one = only(run())
+    """Two blocks that disagree say what order gives in no number: in the words, the tables, the page and its heading."""
+    found = run()
+    one = only(found)
     assert one.gain is not None
     wide = replace(one)
     with pytest.MonkeyPatch.context() as patched:
@@ -81,6 +82,8 @@ def test_an_interval_of_thousands_is_no_finding() -> None:
         said = " ".join(crossing.sentences(wide))
         assert "What order gives is not known: the interval's ends are 313,000 times each other (2 blocks)." in said
         assert "× as much" not in said and "It loses" not in said and crossing.cells(wide)[-1] == "–"
+        assert wide.lost is None and story.lock_order([wide]) == ()
+        assert "6.00 ×" not in section(page.details(found), "lock-order")
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("", 1.0), ("1s", 1.0), ("200ms", 0.2), ("200", 0.2), ("2min", 120.0)])

@@ -52,6 +52,7 @@ def test_a_row_says_how_many_recovered() -> None:
     """Where one of two trials did not come back, the time is that of the other, and that is said."""
     (row,) = faults.rows(run(recovered(4), recovered(28)))
     assert row.values[-2:] == ("0.4 (1 of 2)", "2")
+    assert (row.document["recovered_s"], row.document["recovered"], row.document["trials"]) == (0.4, 1, 2)
     (row,) = faults.rows(run(recovered(30), recovered(30)))
     assert row.values[-3:] == ("not in the window", "not in the window", "2")
 

@@ -104,6 +104,8 @@ def test_a_void_run_names_its_true_cause() -> None:
     instrument = replace(run, trials=tuple(void(one, "instrument") for one in run.trials))
     said = voids(instrument)
     assert said == f"{len(run.trials)} trials of {len(run.trials)} are void, because of instrument."
+    alone = replace(run, trials=tuple(void(one, "instrument") for one in run.trials[:1]))
+    assert voids(alone) == "1 trial of 1 is void, because of instrument."
     some = tuple(void(one, "steal" if place % 3 else "instrument") for place, one in enumerate(run.trials))
     said = voids(replace(run, trials=some))
     assert said is not None and "of them because of `steal`: because of steal." in said and "End what else runs" in said

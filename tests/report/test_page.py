@@ -177,6 +177,14 @@ def test_policy_lets_the_one_script_run_and_nothing_else() -> None:
     assert set(re.findall(r'<link[^>]*href="([^"]*)"', markup)) == {"data:,"}
 
 
+def test_a_heading_stays_a_heading() -> None:
+    """A role on it would take its place: what is read out as it changes stands inside."""
+    environment = page.environment()
+    assert environment.loader is not None
+    sources = {name: environment.loader.get_source(environment, name)[0] for name in environment.list_templates(["html"])}
+    assert len(sources) > 10 and not [name for name, text in sources.items() if re.search(r"<h[1-6][^>]* role=", text)]
+
+
 def test_doubts_follow_the_facts_of_the_run() -> None:
     """Four to six sentences; the one about a single block appears only there."""
     single = words.doubts(fixture.one_block(), boards(fixture.one_block()))
@@ -193,6 +201,16 @@ def test_an_interrupted_run_says_so_and_names_what_was_not_measured() -> None:
     assert "Interrupted: 17 planned trials were not measured." in said
     assert "No stack has a number here." in said
     assert "not measured: the run ended before its turn" in said
+
+
+def test_a_trial_that_was_repeated_is_one_of_the_plan() -> None:
+    """Attempts of one slot do not hide that another slot has none."""
+    run = fixture.one_block()
+    first, *others = run.trials
+    trials = (replace(first, verdict=Verdict.VOID), replace(first, attempt=2), *others[:-1])
+    assert len(trials) == len(run.plan.slots)
+    said = text_of(page.html(replace(run, trials=trials, finished=False)))
+    assert "Interrupted: 1 planned trial was not measured." in said
 
 
 @pytest.mark.nightly
@@ -228,6 +246,13 @@ def test_a_stack_alone_is_beside_no_other() -> None:
     for stacks, told in ((1, 0), (2, 2)):
         run = fixture.big_run(stacks=stacks, workloads=1, blocks=2)
         assert text_of(page.html(run)).count("beside the other stacks") == told
+
+
+def test_more_blocks_are_advised_where_they_would_tell_stacks_apart() -> None:
+    """One stack has nobody to be held against, however many blocks there are."""
+    for stacks, told in ((1, False), (2, True)):
+        said = text_of(page.html(fixture.big_run(stacks=stacks, workloads=1, blocks=1)))
+        assert "There is one block" in said and ("With --blocks 6 they can." in said) == told
 
 
 @pytest.mark.nightly

@@ -174,6 +174,22 @@ def test_a_waterfall_has_a_bar_for_each_step() -> None:
     assert waterfall.picture([], "it adds", "µs") is None
 
 
+def test_an_interval_in_a_waterfall_is_drawn_to_its_ends_or_has_an_arrow() -> None:
+    """One that includes nothing goes past it to the left; one that is far wider than the bars goes on beyond the edge."""
+
+    def drawn(low: float, high: float) -> tuple[float, float, float, int]:
+        markup = str(waterfall.picture([WaterfallStep("chi", 5.0, low, high)], "it adds", "µs"))
+        bar = re.search(r'<path d="M([\d.]+) [\d.]+H[^"]*" fill="[^"]*" opacity', markup)
+        span = re.search(r'<path d="M([\d.]+) 23L([\d.]+) 23" stroke', markup)
+        assert bar is not None and span is not None
+        return float(bar[1]), float(span[1]), float(span[2]), len(re.findall(r'd="M[\d.]+ 19L', markup))
+
+    zero, left, right, arrows = drawn(-4.0, 9.0)
+    assert left < zero < right < waterfall.WIDTH_PX - waterfall.NUMBERS_PX and not arrows
+    _, left, right, arrows = drawn(-900.0, 900.0)
+    assert (left, right, arrows) == (waterfall.NAMES_PX, waterfall.WIDTH_PX - waterfall.NUMBERS_PX, 2)
+
+
 def test_the_page_begins_with_the_card_and_has_the_plot_and_the_questions() -> None:
     """Card, plot and tables are on the page and in the Markdown, each with its own place."""
     found = replicated()

@@ -10,8 +10,9 @@ import pytest
 from fairground.model import Run
 from fairground.report import boards
 from fairground.report.charts import palette
-from fairground.report.run import bars, crossing, grid, story
+from fairground.report.run import bars, crossing, grid, story, why
 from fairground.stats.comparisons import Comparison, Quantity
+from fairground.stats.effects import Outcome
 from report import fixture
 
 
@@ -50,6 +51,29 @@ def test_one_group_is_told_as_no_choice_with_the_limit_that_all_share() -> None:
     assert story.alike(next(board for board in boards.boards(run) if board.workload == "tx")) == ""
 
 
+@pytest.mark.parametrize(
+    ("outcomes", "limit"),
+    [
+        (("confirmed", "confirmed"), ": for all of them the database's processors are full (db-cpu, confirmed)."),
+        (("confirmed", "open"), ": for all of them the database's processors are full (db-cpu)."),
+        (("confirmed", "withdrawn"), " which of the two you take."),
+    ],
+)
+def test_a_limit_is_as_sure_as_the_experiments_on_it(outcomes: tuple[str, str], limit: str) -> None:
+    """The heading does not suspect what the box below calls confirmed, or withdrawn."""
+    run = fixture.six_blocks()
+    both = tuple(trial for trial in run.trials if trial.cell.stack in ("alder:inline", "birch:pool"))
+    board = next(one for one in boards.boards(replace(run, trials=both)) if one.workload == "tx")
+    cells = [row.cell.id for row in board.rows if row.trials]
+    tests = {
+        (cell, "db-cpu"): why.ReasonTest("db-cpu", Outcome(outcome), "", cell, "", {})
+        for cell, outcome in zip(cells, outcomes, strict=True)
+    }
+    assert story.alike(board, tests).endswith(limit)
+    alone = replace(board, rows=tuple(row for row in board.rows if row.cell.id == cells[0]))
+    assert story.spans([alone], tests).endswith("the database's processors are full (db-cpu, confirmed).")
+
+
 def test_each_cell_of_the_grid_has_its_letter_or_its_reason() -> None:
     """Letters are those of the comparison; a rejected, a void and an unmeasured cell have a reason and no letter."""
     found = grid.grid(fixture.two_blocks(), boards.boards(fixture.two_blocks()))
@@ -62,6 +86,15 @@ def test_each_cell_of_the_grid_has_its_letter_or_its_reason() -> None:
         assert (cell.mark == "number") == (cell.row is not None and cell.row.middle is not None)
         assert cell.mark == "number" or (cell.why and not cell.goodput.letters and not cell.cost.letters)
     assert found.lines[0].stack == "alder:inline"
+
+
+def test_a_cell_that_was_never_tried_is_absent_and_not_void() -> None:
+    """An interrupted run did not come to it: it says so, and no trial of it was disturbed."""
+    run = fixture.two_blocks()
+    left = tuple(one for one in run.trials if (one.cell.stack, one.cell.workload) != ("birch:pool", "tx"))
+    found = grid.grid(replace(run, trials=left, finished=False), boards.boards(replace(run, trials=left, finished=False)))
+    (cell,) = (one for line in found.lines for one in line.cells if (line.stack, one.board.workload) == ("birch:pool", "tx"))
+    assert (cell.mark, cell.why) == ("absent", "not measured: the run ended before its turn")
 
 
 def test_names_that_look_alike_have_addresses_of_their_own() -> None:

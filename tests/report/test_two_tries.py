@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -44,6 +45,14 @@ def test_one_try_each_has_a_ratio_and_no_interval() -> None:
     said = comparison.sentence(found[0], "A", "B")
     assert said == "10 connections: B has 1.9 times the goodput of A, from one measurement each, so without an interval"
     assert any("--against" in one for one in notes) and any("compare A1,A2,A3 B1,B2,B3" in one for one in notes)
+
+
+def test_what_would_settle_it_is_more_tries() -> None:
+    """A try has no blocks, and no start of a lab's server."""
+    found = line([tried(1000), tried(1200), tried(900)], [tried(1010), tried(1100), tried(1000)])
+    assert re.search(r"; about [\d,]+ more tries would settle whether it is 3 %", comparison.sentence(found, "A", "B"))
+    hopeless = comparison.sentence(replace(found, margin=1e-5), "A", "B")
+    assert "; no realistic number of tries would settle" in hopeless
 
 
 @pytest.mark.parametrize("asks", ["POST /x\n\nother", "GET /y"])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
-from builders.stored import new, trial
+from builders.stored import new, small_plan, trial
 from fairground import records
 from fairground.model import Verdict
 from fairground.serve import watch
@@ -26,6 +27,16 @@ def test_trials_are_seen_as_they_are_stored(tmp_path: Path) -> None:
     records.append_trial(folder, trial(2, Verdict.VALID, attempt=2))
     assert seen.state()["done"] == 2 and seen.state()["left_s"] == 0
     assert seen.run() == records.load_run(folder)
+
+
+def test_no_more_is_left_than_budget_and_hosts_allow(tmp_path: Path) -> None:
+    """A plan has the most blocks that a budget may hold: what is left of the budget is less. Hosts measure side by side."""
+    folder = new(tmp_path, replace(small_plan(6), budget_s=100.0))
+    seen = RunWatch(folder)
+    records.append_trial(folder, replace(trial(1), duration_s=30.0, machine="a"))
+    assert seen.state()["left_s"] == 70.0
+    records.append_trial(folder, replace(trial(2), duration_s=30.0, machine="b"))
+    assert seen.state()["left_s"] == 60.0
 
 
 def test_a_torn_line_waits_for_its_end(tmp_path: Path) -> None:

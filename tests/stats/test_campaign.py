@@ -10,7 +10,7 @@ import pytest
 
 from fairground.model import Run, Trial, Verdict
 from fairground.report.run.controls import order_sentences
-from fairground.stats.order_effects import _at_least, campaign
+from fairground.stats.order_effects import Campaign, Voids, _at_least, campaign
 from report import fixture
 
 STACKS = ("alder:one", "birch:pool", "cedar:plain", "dogwood:orm")
@@ -104,6 +104,15 @@ def test_void_attempts(on: tuple[str, ...], shows: bool) -> None:
     assert any(one.shows for one in found.voids) is shows
     said, well = order_sentences(found)[-1]
     assert well is not shows and ("birch:pool (5 of 11)" in said) is shows
+
+
+def test_void_attempts_are_told_in_their_number() -> None:
+    """One was void; of two stacks it is their calmer moments that count."""
+    worse = [Voids(stack, 5, 11, 1e-6) for stack in ("alder:inline", "birch:pool")]
+    some = [order_sentences(Campaign(None, None, tuple(worse[:several]), 44))[0][0] for several in (1, 2)]
+    assert ["its calmer" in said for said in some] == [True, False] and "their calmer moments" in some[1]
+    one = order_sentences(Campaign(None, None, (replace(worse[0], void=1),), 5))[0][0]
+    assert one.startswith("1 of 5 attempts was void, and alder:inline (1 of 11) had more")
 
 
 @pytest.mark.parametrize(("drawn", "marked", "total"), [(6, 5, 24), (54, 45, 4320), (10, 8, 12), (6, 0, 24), (3, 3, 3)])

@@ -82,7 +82,7 @@ def measure(
     a, b = (address.request(one, inputs.places.environ, mix) for one in asked.services)
     if (warning := describe_writes(asked)) is not None and not given["quiet"]:
         say.note(warning)
-    voice = Voice(given["quiet"], again="compare --resume RUN", tell=compared.tell)
+    voice = Voice(given["quiet"], again="compare --resume RUN", tell=compared.tell, can_go_on=is_kept(asked))
     record = finish(lambda sink: against.compare_services(inputs, asked, (a, b), sink), voice)
     pages.write(record)
     found = comparison_of(record)
@@ -115,6 +115,15 @@ def describe_written(asked: ComparisonAsked, rounds: Sequence[Round]) -> str | N
 def _method(asked: ComparisonAsked) -> str:
     """The methods that both services are asked with."""
     return "" if asked.services is None else asked.services[0].method.upper()
+
+
+def is_kept(asked: ComparisonAsked) -> bool:
+    """True if a record of what is asked holds all that it takes to go on."""
+    try:
+        restore(asked.without_secrets())
+    except LabError:
+        return False
+    return True
 
 
 def restore(asked: ComparisonAsked) -> ComparisonAsked:

@@ -1,7 +1,7 @@
 """The table at the end of a run, in as many columns as the terminal has: no number ever loses a digit.
 
 It has the lines of the page's tables: one for each cell. What gives way where it is narrow: the bar first, then the words behind
-the numbers (those that do not fit get a line of their own), last the ids.
+the numbers (those that do not fit get a line of their own), then the ids, and last the columns: numbers stand below their id.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class BoardLine:
 class Widths:
     """The columns of a terminal that each part has. `bar` 0: there is none.
 
-    Words that are longer than `words` stand on a line of their own; None: all of them do. `tier` 0: nothing is ranked.
+    Words that are longer than `words` stand on a line of their own; None: all of them do. `tier` 0: nothing is ranked. Without
+    `numbers` those, too, stand on lines of their own.
     """
 
     tier: int
@@ -73,8 +74,9 @@ class Table:
         if not there:
             return
         widths = fit_widths(there, options.max_width)
-        yield _line("", BoardLine(Verdict.VALID, "stack", HEADS, SUSPECTED if widths.words else ""), widths)
-        yield _line("", BoardLine(Verdict.VALID, "", UNITS, ""), widths)
+        if widths.numbers:
+            yield _line("", BoardLine(Verdict.VALID, "stack", HEADS, SUSPECTED if widths.words else ""), widths)
+            yield _line("", BoardLine(Verdict.VALID, "", UNITS, ""), widths)
         for head, rows, notes in self._boards:
             yield Text(GAP + head, style="bold")
             for row in rows:
@@ -107,7 +109,9 @@ def fit_widths(rows: Sequence[BoardLine], width: int) -> Widths:
         return Widths(tier, ids, bar, numbers, longest)
     if told and room >= max(len(SUSPECTED), min(told)):
         return Widths(tier, ids, 0, numbers, min(room, longest))
-    return Widths(tier, max(LEAST_ID, min(ids, width - fixed)), 0, numbers, None)
+    if width - fixed < min(ids, LEAST_ID):
+        return Widths(tier, max(1, min(ids, width - 2 - tier - bool(tier))), 0, (), None)
+    return Widths(tier, min(ids, width - fixed), 0, numbers, None)
 
 
 def _shown(row: BoardLine, widths: Widths) -> Iterator[Text | Padding]:
@@ -115,6 +119,14 @@ def _shown(row: BoardLine, widths: Widths) -> Iterator[Text | Padding]:
     if not row.numbers:
         yield _line(mark, replace(row, numbers=(words.NO_NUMBER,), words=""), widths)
         yield Padding(Text(row.words), (0, 0, 0, 4))
+        return
+    if not widths.numbers:
+        told = zip(HEADS, row.numbers, UNITS, strict=True)
+        said = [number if unit == "CI" else f"{head} {number} {unit}" for head, number, unit in told if number]
+        yield _line(mark, replace(row, words=""), widths)
+        yield Padding(Text(", ".join(said)), (0, 0, 0, 4))
+        if row.words:
+            yield Padding(Text(row.words, style="dim"), (0, 0, 0, 4))
         return
     beside = widths.words is not None and cell_len(row.words) <= widths.words
     yield _line(mark, row if beside else replace(row, words=""), widths)

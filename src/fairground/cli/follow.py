@@ -55,6 +55,7 @@ class Voice:
 
     `quiet` says nothing on the way, `as_json` tells each trial as a line, `progress` tells more.
     `again` is what goes on with an interrupted measurement; `RUN` in it stands for its folder. `tell` hears of each unit.
+    `can_go_on`: nothing that it needs is missing in the record.
     """
 
     quiet: bool = False
@@ -62,6 +63,7 @@ class Voice:
     progress: bool = False
     again: str = "run --resume RUN"
     tell: Callable[[UnitDone], None] = lambda _: None
+    can_go_on: bool = True
 
     @property
     def verb(self) -> str:
@@ -127,6 +129,8 @@ class _Shown:
         place = shlex.quote(str(_near(self._folder)))
         if self._is_whole:
             return f"interrupted; all of it is kept: ./fairground report {place}"
+        if not self._voice.can_go_on:
+            return f"interrupted; what is finished is kept, what was asked is not: ./fairground report {place}"
         return f"interrupted; what is finished is kept. Go on with: ./fairground {self._voice.again.replace('RUN', place)}"
 
     def warn(self) -> None:

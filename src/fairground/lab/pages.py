@@ -28,17 +28,17 @@ def report(folder: Path) -> Reported:
             journal.replace(path, text.encode(), journal.SHARED)
             continue
         journal.put(folder, place, text)
-    return Reported(path, found, _tried(found))
+    return Reported(path, found, tried_of(found))
 
 
 def pages_of(found: Run, home: str | None = None) -> Iterator[tuple[str, str]]:
     """Render (place in the folder, text) of a run's pages and of its trials'. `home`: where the list of records is, in a site."""
-    yield RUN_PAGE, page.html(found, _tried(found), home)
+    yield RUN_PAGE, page.html(found, tried_of(found), home)
     yield evidence.PAGE, page.details(found, home)
     yield from trial_page.pages(found)
 
 
-def _tried(found: Run) -> why.TriedBy:
+def tried_of(found: Run) -> why.TriedBy:
     """Find what experiments on a run's reasons found."""
     return why.tried_by(one for one in records.of_kind(found.folder.parent, RecordKind.WHY) if one.head.asked.run == found.id)
 

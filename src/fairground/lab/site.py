@@ -16,9 +16,8 @@ from fairground.model import LabError, MachineError, Run, foreign
 from fairground.model.record import Listed, Record, RecordKind
 from fairground.records import Damaged
 from fairground.records.site_folder import MARK, SiteFolder
-from fairground.report import boards
 from fairground.report.rendering import render
-from fairground.report.run import crossing, story
+from fairground.report.run import page
 from fairground.report.site import counted, history, site
 from fairground.report.site.history import History
 from fairground.report.site.site import RecordLine
@@ -153,8 +152,7 @@ def _line(one: Listed, record: Record[Any, Any], run: Run | None, folder: SiteFo
 def _pages(one: Listed, record: Record[Any, Any], run: Run | None) -> tuple[str, Iterator[tuple[str, str]]]:
     """Return what a record says in one sentence, and its files."""
     if run is not None:
-        shown = boards.boards(run)
-        return story.story(shown, crossing.crossings(run, shown))[0].replace("`", ""), pages.pages_of(run, HOME)
+        return page.heading_of(run, pages.tried_of(run)), pages.pages_of(run, HOME)
     if one.kind is RecordKind.CROSS_CHECK:
         return cross_check.says(record), iter(())
     if one.kind is RecordKind.CHECK:

@@ -16,9 +16,10 @@ from fairground.report.charts import loadchart
 from fairground.report.charts.loadchart import Around
 from fairground.report.charts.svg import WIDTHS_PX
 from fairground.report.run import page
-from fairground.report.text import words
+from fairground.report.text import seats, words
 
 BAR_CELLS = 24
+FEW = "* fewer than a hundred requests are beyond it"
 MOST_TOLD = 3
 """Sentences above the first picture of a page; the others stand below it."""
 MARKS = {StepWord.KEPT: "✓", StepWord.MISSED: "✗", StepWord.UNSTABLE: "↑", StepWord.VOID: "○", StepWord.UNKNOWN: "–"}
@@ -96,7 +97,7 @@ def _overload(found: Capacity) -> str:
 
 
 def text_curve(points: Sequence[CurvePoint]) -> list[str]:
-    """The curve in letters: a bar of goodput for each rate, its p99 and the word."""
+    """The curve in letters: a bar of goodput for each rate, its p99 and the word; and what the star means, where there is one."""
     lines, most = list[str](), max((point.step.goodput_per_s for point in points), default=0.0) or 1.0
     for rate in sorted({point.step.rate_per_s for point in points}):
         here = [point for point in points if point.step.rate_per_s == rate]
@@ -110,7 +111,7 @@ def text_curve(points: Sequence[CurvePoint]) -> list[str]:
         lines.append(
             f"{words.number(rate):>9}/s  {bar:<{BAR_CELLS}} {words.number(goodput):>8}  {marks:<3}  {', '.join(said)}".rstrip()
         )
-    return lines
+    return [*lines, FEW] if any("*" in line for line in lines) else lines
 
 
 def part_lines(part: CapacityPart) -> list[str]:
@@ -203,8 +204,17 @@ def _around(one: Capacity) -> Around:
     return Around(one.confirmed_per_s or one.found.lower, one.missed_from_per_s, one.deadline_us, knee, beyond)
 
 
-def html(capacities: Sequence[Capacity], facts: Sequence[str], foot: str, home: str | None = None) -> str:
-    """The page: sentences, charts, the confirmations, every step of curve and search. `facts` are one line about the machine."""
+def html(
+    capacities: Sequence[Capacity],
+    facts: Sequence[str],
+    foot: str,
+    home: str | None = None,
+    shared: str = seats.share(()),
+) -> str:
+    """The page: sentences, charts, the confirmations, every step of curve and search.
+
+    `facts` are one line about the machine, and `shared` says who is on it.
+    """
     told = [sentences(one)[0] for one in capacities[:MOST_TOLD]]
     if len(capacities) > MOST_TOLD:
         told.append(f"{len(capacities) - MOST_TOLD} more stand below")
@@ -222,4 +232,5 @@ def html(capacities: Sequence[Capacity], facts: Sequence[str], foot: str, home: 
         marks=MARKS,
         row=point_row,
         home=home,
+        seats=shared,
     )

@@ -11,7 +11,7 @@ from fairground.report.charts import forest
 from fairground.report.charts.effects import EffectRow, draw_effects
 from fairground.report.charts.svg import WIDTHS_PX
 from fairground.report.run import page
-from fairground.report.text import words
+from fairground.report.text import seats, words
 from fairground.stats import precision
 from fairground.stats.differences import PRACTICAL, Difference, DifferenceWord
 from fairground.stats.intervals import Interval, brief
@@ -53,11 +53,13 @@ class ComparisonLine:
     difference: Difference
     more_is_better: bool
     ratios: tuple[float, ...] = ()
-    """B over A for each start of both servers (or each block), in the quantity's own terms."""
+    """B over A for each start of both servers (or each block, or try), in the quantity's own terms."""
     margin: float = PRACTICAL
     """Within ± this share both are equivalent."""
     each_s: float | None = None
-    """What one more of `ratios` takes, in seconds; None where they are blocks of runs, which are counted."""
+    """What one more of `ratios` takes, in seconds; None where they are blocks of runs or tries, which are counted."""
+    each: str = "block"
+    """What gives one of `ratios`."""
     least: int = 2
     """Fewer ratios than these decide nothing."""
 
@@ -126,7 +128,7 @@ def lines(cell: str, rounds: Sequence[Round], decision: Decision, margin: float)
         a, b = mean([pair.a.instructions_per_answer for pair in sound]), mean([pair.b.instructions_per_answer for pair in sound])
         turned = tuple(1 / ratio for ratio in decision.efforts)
         every.append(ComparisonLine(cell, "server instructions", "per answer", a, b, decision.effort, False, turned))
-    return tuple(replace(line, margin=margin, each_s=each_s, least=JUDGED_ROUNDS) for line in every)
+    return tuple(replace(line, margin=margin, each_s=each_s, each="start", least=JUDGED_ROUNDS) for line in every)
 
 
 def mean(values: Sequence[float | None]) -> float | None:
@@ -148,7 +150,7 @@ def sentence(line: ComparisonLine, a: str, b: str) -> str:
         case DifferenceWord.EQUIVALENT:
             return f"{line.cell}: {b} and {a} are equivalent within ± {_margin(line.margin)}: {amount}"
         case DifferenceWord.INCONCLUSIVE:
-            needs = "" if line.need is None else f"; {_needs(line.need)}"
+            needs = "" if line.need is None else f"; {_needs(line.need, line.each)}"
             return f"{line.cell}: inconclusive between {b} and {a}: {amount}{needs}"
         case _:
             better = "faster" if line.more_is_better else "cheaper"
@@ -164,12 +166,12 @@ def _times(line: ComparisonLine, change: Change, a: str) -> str | None:
     return f"{middle:.3g} times the {line.quantity} of {a} ({low:.3g} to {high:.3g}, 95 % CI)"
 
 
-def _needs(need: RoundsNeed) -> str:
+def _needs(need: RoundsNeed, each: str) -> str:
     """`about 6 more minutes would settle whether it is 1 %; what was measured settles 4.2 %`."""
     if need.more is None:
-        amount = "no realistic number of starts"
+        amount = f"no realistic number of {words.plural(0, each).removeprefix('0 ')}"
     elif need.more_s is None:
-        amount = f"about {words.plural(need.more, 'more block')}"
+        amount = f"about {words.plural(need.more, f'more {each}')}"
     else:
         amount = f"about {_roughly(need.more_s)}"
     so_far = "" if need.settled is None or need.settled >= 1 else f"; what was measured settles {words.percent(need.settled)}"
@@ -202,8 +204,12 @@ def html(
     foot: str,
     home: str | None = None,
     facts: Sequence[str] = (),
+    shared: str = seats.share(()),
 ) -> str:
-    """The comparison as a page: sentences, intervals against the margin, a table. `facts` are one line about the machine."""
+    """The comparison as a page: sentences, intervals against the margin, a table.
+
+    `facts` are one line about the machine, and `shared` says who is on it.
+    """
     bound = forest.reach((line.better, line.difference) for line in lines)
     effects = [EffectRow(line.cell, line.quantity, line.better, line.difference, line.margin, _shown(line)) for line in lines]
     return page.frame_page(
@@ -223,6 +229,7 @@ def html(
         forest=forest.forest,
         axis=forest.axis,
         home=home,
+        seats=shared,
     )
 
 

@@ -16,7 +16,7 @@ from fairground.report import capacity, comparison, counts, experiment, visit
 from fairground.report.compared import comparison_of
 from fairground.report.counts import CountReport
 from fairground.report.run import page, why
-from fairground.report.text import seats
+from fairground.report.text import seats, words
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def render(record: Record[Any, Any], home: str | None = None) -> Rendered:
 def _comparison(record: Record[Any, Any], home: str | None) -> Rendered:
     found, foot = comparison_of(record), _foot(record)
     notes = found.notes if found.rejected is None else (found.rejected,)
-    drawn = comparison.html(found.title, found.sides, found.lines, notes, foot, home, _facts(record))
+    drawn = comparison.html(found.title, found.sides, found.lines, notes, foot, home, _facts(record), _shared(record))
     document = _whole(record, found.document | {"lab": record.head.versions["fairground"]})
     says = next(iter(found.sentences), found.title)
     return Rendered(says, (("compare.md", found.markdown), ("compare.json", document), ("compare.html", drawn)))
@@ -56,7 +56,7 @@ def _capacity(record: Record[Any, Any], home: str | None) -> Rendered:
         "seed": asked.seed,
         "versions": dict(record.head.versions),
     }
-    drawn = capacity.html(found, _facts(record), _foot(record), home)
+    drawn = capacity.html(found, _facts(record), _foot(record), home, _shared(record))
     says = "; ".join(next(iter(capacity.sentences(one)), one.stack) for one in found)
     return Rendered(says, (("capacity.json", _whole(record, document)), ("capacity.html", drawn)))
 
@@ -66,7 +66,7 @@ def _visit(record: Record[Any, Any], home: str | None) -> Rendered:
     facts = (
         page.minute(record.head.started_unix_s),
         machine.cpu_model or "unknown CPU",
-        f"{machine.cores} cores{', kept from idling' if machine.awake else ''}",
+        f"{words.plural(machine.cores, 'core')}{', kept from idling' if machine.awake else ''}",
     )
     document = {**visit.rows(found), "lab": record.head.versions["fairground"]}
     drawn = visit.html(found, facts, _foot(record), home)
@@ -76,7 +76,7 @@ def _visit(record: Record[Any, Any], home: str | None) -> Rendered:
 
 def _experiment(record: Record[Any, Any], home: str | None) -> Rendered:
     machine = record.head.machine
-    facts = (page.minute(record.head.started_unix_s), machine.cpu_model or "unknown CPU", f"{machine.cores} cores")
+    facts = (page.minute(record.head.started_unix_s), machine.cpu_model or "unknown CPU", words.plural(machine.cores, "core"))
     drawn = experiment.html(record.head.asked, record.entries, facts, _foot(record), home)
     rows = why.rows(record.head.asked, record.entries)
     document = {"schema": SCHEMA_VERSION, **rows, "finished": record.end is not None}
@@ -127,6 +127,14 @@ def _facts(record: Record[Any, Any]) -> tuple[str, ...]:
         f"{workers} worker{'s' if workers > 1 else ''}, pool of {settings.pool_size}",
         *([] if path.id == "direct" else [f"path {path.id}"]),
     )
+
+
+def _shared(record: Record[Any, Any]) -> str:
+    """Say which roles of a capacity or a comparison shared the machine; of a service it is not known where it is."""
+    asked = record.head.asked
+    if getattr(asked, "services", None) is not None:
+        return "The generator is on this machine, and the services are where their URLs say"
+    return seats.share(asked.settings.place)
 
 
 def _foot(record: Record[Any, Any]) -> str:

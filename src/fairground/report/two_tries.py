@@ -57,7 +57,7 @@ def compare_tries(a: Sequence[Visit], b: Sequence[Visit]) -> tuple[tuple[Compari
     lines = [
         ComparisonLine(
             kind.load, kind.quantity, kind.unit, mean(one), mean(other), _held(found[kind], len(better[kind])),
-            kind.more_is_better, tuple(differences.cross_ratios(one, other)), least=ENOUGH,
+            kind.more_is_better, tuple(differences.cross_ratios(one, other)), each="try", least=ENOUGH,
         )
         for kind, (one, other) in known.items()
     ]  # fmt: skip
@@ -78,7 +78,7 @@ def _kinds(visits: Sequence[Visit]) -> Iterator[_Kind]:
 
 
 def _notes(a: Sequence[Visit], b: Sequence[Visit]) -> Iterator[str]:
-    counted = " and ".join(f"{len(some)} {'try' if len(some) == 1 else 'tries'} of {name}" for name, some in (("A", a), ("B", b)))
+    counted = " and ".join(f"{words.plural(len(some), 'try')} of {name}" for name, some in (("A", a), ("B", b)))
     yield f"{counted}, made at different times: what the machine did meanwhile is in the ratios; in turns it is not: {TURNS}"
     if min(len(a), len(b)) < ENOUGH:
         yield f"fewer than {ENOUGH} tries of a side call nothing: ./fairground compare A1,A2,A3 B1,B2,B3"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from fairground import records
 from fairground.model import LabError, Plan, Run, Trial
 from fairground.model.record import RecordKind
 from fairground.records import journal
-from fairground.run import plan
+from fairground.run import plan, stopping
 
 
 class RunWatch:
@@ -23,17 +24,16 @@ class RunWatch:
         self.entries: list[Trial] = []
 
     def state(self) -> dict[str, Any]:
-        """Title, how many trials are done, and the seconds left."""
+        """Title, how many trials are done, and the seconds that are left at most."""
         self._read()
         done = records.done_of(self.entries)
-        mean = sum(one.duration_s for one in self.entries) / len(self.entries) if self.entries else None
         return {
             "run": self.folder.name,
             "title": self._plan.title,
             "started_unix_s": self._head.started_unix_s,
             "done": len(done),
             "slots": len(self._plan.slots),
-            "left_s": plan.remaining_s(self._plan, done, mean),
+            "left_s": self._left_s(done),
         }
 
     def run(self) -> Run:
@@ -49,6 +49,14 @@ class RunWatch:
     def goes_on(self) -> bool:
         """True if it is measured into now."""
         return records.is_held(self.folder)
+
+    def _left_s(self, done: Collection[int]) -> float:
+        """Share the time of what is left among the hosts seen so far; it is no more than is left of a budget."""
+        hosts = len({one.machine for one in self.entries}) or 1
+        mean = sum(one.duration_s for one in self.entries) / len(self.entries) if self.entries else None
+        left_s = plan.remaining_s(self._plan, done, mean) / hosts
+        budget_s = self._plan.budget_s
+        return left_s if budget_s is None else max(0.0, min(left_s, budget_s - stopping.spent_s(self.entries) / hosts))
 
     def _read(self) -> None:
         """Take in the lines that are new; a line without its end is left for the next look."""

@@ -20,6 +20,8 @@ from fairground.stats import intervals
 MOST_CELLS = 36
 """Windows drawn on one steadiness chart."""
 ROW_PX, PANEL_PX, PANEL_GAP_PX, GAP_PX = 30, 40, 26, 10
+LEFT_PX, EDGE_PX, LEAST_PANEL_PX = 48, 12, 24
+"""Beside a steadiness chart, to its left and right, and the least width of a window in it."""
 
 
 def pictures(run: Run) -> dict[str, Markup]:
@@ -51,6 +53,11 @@ def steadiness_rows(board: Board) -> tuple[BoardRow, ...]:
 def most_windows(rows: Sequence[BoardRow]) -> int:
     """The number of rows of windows that fit on one chart."""
     return max(2, MOST_CELLS // max(1, len(_blocks(rows))))
+
+
+def most_blocks(width_px: int) -> int:
+    """The number of columns of windows that fit beside each other on a chart of so many pixels."""
+    return int((width_px - LEFT_PX - EDGE_PX) / (LEAST_PANEL_PX + GAP_PX))
 
 
 def cpu_total_us(row: BoardRow) -> float:
@@ -113,22 +120,22 @@ class _Panels:
 
 
 def _steadiness(board: Board, colours: Mapping[str, int], width_px: int) -> Markup | None:
-    """Goodput per second, a row per stack, a column per block, one scale for all."""
+    """Goodput per second, a row per stack, a column per block, one scale for all. Of many blocks the last ones are drawn."""
     rows = steadiness_rows(board)
     rows = rows[: most_windows(rows)]
-    blocks = _blocks(rows)
+    blocks = _blocks(rows)[-most_blocks(width_px) :]
     windows = {(row.stack, block): _window(row, block) for row in rows for block in blocks}
     lines = [points for points in windows.values() if not isinstance(points, str)]
     most = max((ok for points in lines for _, ok in points), default=0)
     if not most:
         return None
-    left_px = 48
-    panel_px = max(24.0, (width_px - left_px - 12) / len(blocks) - GAP_PX)
-    panels = _Panels(left_px, panel_px, max(second for points in lines for second, _ in points) + 1, most)
+    panel_px = (width_px - LEFT_PX - EDGE_PX) / len(blocks) - GAP_PX
+    panels = _Panels(LEFT_PX, panel_px, max(second for points in lines for second, _ in points) + 1, most)
     parts = []
     for column, block in enumerate(blocks):
         x, _ = panels.of(0, column)
-        parts.append(svg.text((x.start_px + x.end_px) / 2, 11, f"block {block}", anchor="middle"))
+        head = f"block {block}" if panel_px > svg.LETTER_PX * len(f"block {blocks[-1]}") else f"{block}"
+        parts.append(svg.text((x.start_px + x.end_px) / 2, 11, head, anchor="middle"))
     for place, row in enumerate(rows):
         colour = f"stack-{colours[row.stack]}" if row.stack in colours else "soft"
         parts += _panel_row(panels, place, row.stack, [windows[row.stack, block] for block in blocks], colour)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairground.model import Control, Run
@@ -71,12 +70,14 @@ def verdict(run: Run, found: Controls) -> str:
         floors = [one.floor for one in found.pairs if one.floor is not None]
         span = words.percent(floors[0]) if len(floors) == 1 else f"{words.percent(min(floors))} to {words.percent(max(floors))}"
         said.append(f"The anchor, measured twice, is not told apart from itself (noise floor {span})")
-    return f"{'; '.join([*said, *_planted(found.slowed)])}."
+    return f"{'; '.join([*said, *_planted(found)])}."
 
 
-def _planted(slowed: Sequence[ControlReading]) -> list[str]:
+def _planted(found: Controls) -> list[str]:
+    slowed = found.slowed
     if not slowed:
-        return ["no slowdown was planted"]
+        planted = any(one.control is Control.SLOWED for one in found.readings)
+        return ["too few blocks hold the planted slowdown" if planted else "no slowdown was planted"]
     lost = [one for one in slowed if not one.found]
     share = words.percent(slowed[0].planted)
     if not lost:
@@ -117,14 +118,13 @@ def _voids(found: Campaign) -> tuple[str, bool]:
     total, attempts = sum(one.void for one in found.voids), words.plural(found.attempts, "attempt")
     if not total:
         return f"None of {attempts} was void", True
+    said = f"{total} of {attempts} {'was' if total == 1 else 'were'} void"
     worse = [one for one in found.voids if one.shows]
     if not worse:
-        return (
-            f"{total} of {attempts} {'was' if total == 1 else 'were'} void, spread over the stacks as chance would spread them",
-            True,
-        )
+        return f"{said}, spread over the stacks as chance would spread them", True
     named = words.join_names([f"{one.stack} ({one.void} of {one.attempts})" for one in worse])
     return (
-        f"{total} of {attempts} were void, and {named} had more of them than chance explains: its calmer moments alone count",
+        f"{said}, and {named} had more of them than chance explains: {'its' if len(worse) == 1 else 'their'} calmer moments alone"
+        " count",
         False,
     )

@@ -98,8 +98,8 @@ class Crossing:
 
     @property
     def factor(self) -> float | None:
-        """The same without an interval, from one block as well."""
-        ratios = [] if self.ordered is None else differences.pair_ratios(self.ordered.by_block, self.row.by_block)
+        """The same without an interval, from one block as well; None where the interval is too wide to be a finding."""
+        ratios = [] if self.ordered is None or self.is_wide else differences.pair_ratios(self.ordered.by_block, self.row.by_block)
         return intervals.geometric_mean(ratios) if ratios else None
 
     @property
@@ -137,17 +137,15 @@ def sentences(one: Crossing) -> tuple[str, ...]:
     said = [f"{one.row.stack} ({words.wait(one.row.cell.settings)}): {_deadlock_words(one)}"]
     if one.ordered is None:
         return (*said, f"The run holds no `{one.twin}` of it, so what order would give is not known.")
-    if one.factor is None:
-        return (*said, f"No block has both `{one.row.cell.workload}` and `{one.twin}` of it.")
-    if one.is_wide:
-        gain = one.gain
-        assert gain is not None
+    gain = one.gain
+    if gain is not None and one.is_wide:
         times = words.number(gain.high / gain.low)
         blocks = words.plural(gain.count, "block")
-        said.append(f"What order gives is not known: the interval's ends are {times} times each other ({blocks}).")
-        return tuple(said)
+        return (*said, f"What order gives is not known: the interval's ends are {times} times each other ({blocks}).")
+    if one.factor is None:
+        return (*said, f"No block has both `{one.row.cell.workload}` and `{one.twin}` of it.")
     span = "in one block, which is not judged"
-    if (gain := one.gain) is not None:
+    if gain is not None:
         span = f"95 % CI {words.number(gain.low)}–{words.number(gain.high)} ×, {words.plural(gain.count, 'block')}"
     with_order = f"In order the same server gives {words.number(one.factor)} × as much ({span})"
     said.append(f"{with_order}, with {words.plural_or_unknown(one.ordered_deadlocks, 'deadlock')}.")
@@ -197,7 +195,7 @@ def cells(one: Crossing) -> tuple[str, ...]:
         words.number(one.pending),
         words.number(one.ordered.middle if one.ordered else None),
         words.count(one.ordered_deadlocks),
-        words.UNKNOWN if one.factor is None or one.is_wide else f"{words.number(one.factor)} ×",
+        words.UNKNOWN if one.factor is None else f"{words.number(one.factor)} ×",
     )
 
 

@@ -71,7 +71,7 @@ class FaultRow:
 
     @property
     def document(self) -> dict[str, object]:
-        """The row for machines; the recovery of each trial stands with the trial."""
+        """The row for machines; the recovery of each trial stands with the trial. `recovered` trials have a `recovered_s`."""
         return {
             "cell": self.cell.id,
             "stack": self.cell.stack,
@@ -85,6 +85,7 @@ class FaultRow:
             "longest_silence_s": self._median(lambda one: one.longest_silence_s),
             "first_good_s": self._median(lambda one: one.first_good_s),
             "recovered_s": self.recovered_s,
+            "recovered": len(self._known(lambda one: one.recovered_s)),
             "lost": self.lost,
         }
 

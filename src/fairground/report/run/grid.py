@@ -163,7 +163,7 @@ def _column(board: Board, slugs: dict[str, str]) -> dict[str, GridCell]:
             tier, cheap = goodput.get(row.stack, Tier()), cost.get(row.stack, Tier())
             made[row.stack] = GridCell(identity, board, "number", row, tier, cheap, reason, meaning(reason))
         else:
-            mark: Mark = "rejected" if row.verdicts[Verdict.REJECTED] else "void"
+            mark: Mark = "rejected" if row.verdicts[Verdict.REJECTED] else "void" if row.trials else "absent"
             made[row.stack] = GridCell(identity, board, mark, row, why=words.why_no_number(row))
     return made
 

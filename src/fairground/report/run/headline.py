@@ -48,7 +48,9 @@ def _found(run: Run, boards: Sequence[Board]) -> str:
         return "No stack has a number."
     compared = [board.goodput for board in boards if board.goodput is not None]
     if max((len(board.numbered) for board in boards), default=0) < 2:
-        return "One stack was measured: there is nothing to compare it with."
+        if len({row.stack for board in boards for row in board.rows}) < 2:
+            return "One stack was measured: there is nothing to compare it with."
+        return "No workload has two stacks with a number: there is nothing to compare."
     if not compared:
         return "Differences between stacks cannot be judged: no two of them share two blocks, so nothing shows what chance does."
     judged = [one for one in compared if not one.withdrawn]
@@ -140,4 +142,6 @@ def voids(run: Run) -> str | None:
     said = Counter(foreign.line(one.sentence) for one in causes if one.id == cause).most_common(1)[0][0]
     which = "" if not others else f" {amount} of them because of `{cause}`:"
     hint = f" {BUSY}" if cause in OF_THE_MACHINE else ""
-    return f"{words.plural(len(void), 'trial')} of {len(run.trials)} are void,{which} {said}.{hint}"
+    return (
+        f"{words.plural(len(void), 'trial')} of {len(run.trials)} {'is' if len(void) == 1 else 'are'} void,{which} {said}.{hint}"
+    )

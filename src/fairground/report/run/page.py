@@ -100,7 +100,7 @@ def html(
     shown = boards(run)
     held = Controls.of(run)
     found = grid.grid(run, shown)
-    told = story(shown, crossing.crossings(run, shown))
+    told = story(shown, crossing.crossings(run, shown), tried)
     script, digest = script_of(*SCRIPTS)
     return render(
         "page.html",
@@ -110,6 +110,7 @@ def html(
         script=script,
         script_hash=digest,
         tally=_tally(run),
+        missing=len({slot.number for slot in run.plan.slots} - {trial.number for trial in run.everything}),
         started=start_text(run),
         constants=_constants(run),
         cores=seats.of_run(run),
@@ -124,6 +125,12 @@ def html(
         contracts=contracts(run),
         contents=evidence.contents(run, shown),
     )
+
+
+def heading_of(run: Run, tried: TriedBy) -> str:
+    """The heading of a run's page as plain text, for a list of records."""
+    shown = boards(run)
+    return story(shown, crossing.crossings(run, shown), tried)[0].replace("`", "")
 
 
 def details(run: Run, home: str | None = None) -> str:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from fairground.model import AuditLine, Finding, Outcomes, Run, Severity, Trial, foreign
 from fairground.model.window import sum_of
 from fairground.report.boards import ROLES, Board
-from fairground.report.charts.figures import cpu_rows, cpu_total_us, most_windows, steadiness_rows
+from fairground.report.charts.figures import cpu_rows, cpu_total_us, most_blocks, most_windows, steadiness_rows
 from fairground.report.charts.percentiles import latency_rows
-from fairground.report.charts.svg import MOST_STACKS
+from fairground.report.charts.svg import MOST_STACKS, WIDTHS_PX
 from fairground.report.text import words
 from fairground.report.text.rows import percentile_us
 
@@ -282,6 +282,10 @@ def steadiness_caption(board: Board) -> str:
     spread, stack, block = max(spreads)
     where = f"widest in {stack}, block {block}"
     undrawn = _undrawn(len(board.rows) - len(rows), "numbers per second", len(rows) - most_windows(rows))
+    blocks = len({trial.block for row in rows for trial in row.trials})
+    wide, narrow = map(most_blocks, WIDTHS_PX)
+    if blocks > narrow:
+        undrawn += f" Of {blocks} blocks the last {min(blocks, wide)} are drawn, and the last {narrow} on a narrow page."
     return f"Seconds differ from their window's mean by {words.percent(spread)} at most ({where}).{undrawn}"
 
 

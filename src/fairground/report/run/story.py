@@ -7,30 +7,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairground.report.boards import Board
+from fairground.report.boards import Board, BoardRow
 from fairground.report.run.crossing import Crossing
 from fairground.report.run.grid import meaning, reason_of
 from fairground.report.run.headline import leaders
+from fairground.report.run.why import SUSPECTED, TriedBy
 from fairground.report.text import words
 from fairground.stats.differences import DifferenceWord
+from fairground.stats.effects import Outcome
 
 TELLING = 1.5
 """From this gain on by lock order alone it is the first thing to say."""
 MOST_SENTENCES = 4
 
 
-def story(boards: Sequence[Board], crossings: Sequence[Crossing]) -> tuple[str, ...]:
-    """The sentences, most telling first; one at least."""
+def story(boards: Sequence[Board], crossings: Sequence[Crossing], tried: TriedBy | None = None) -> tuple[str, ...]:
+    """The sentences, most telling first; one at least. `tried`: what experiments on the run's reasons found."""
     order = lock_order(crossings)
     judged = [board for board in boards if board.goodput is not None and board.goodput.groups]
     said = [
         *order,
         who_leads(judged),
         widest(judged),
-        *(alike(board) for board in judged if not (order and board.workload == crossings[0].row.cell.workload)),
+        *(alike(board, tried) for board in judged if not (order and board.workload == crossings[0].row.cell.workload)),
     ]
     found = [sentence for sentence in said if sentence]
-    return tuple(found[:MOST_SENTENCES]) or (spans(boards),)
+    return tuple(found[:MOST_SENTENCES]) or (spans(boards, tried),)
 
 
 def lock_order(crossings: Sequence[Crossing]) -> tuple[str, ...]:
@@ -81,7 +83,7 @@ def widest(judged: Sequence[Board]) -> str:
     )
 
 
-def alike(board: Board) -> str:
+def alike(board: Board, tried: TriedBy | None = None) -> str:
     """Say that it makes no difference which stack one takes, with the limit that all share; empty where it makes one."""
     found, rows = board.goodput, board.numbered
     if found is None or len(found.groups) != 1 or len(rows) < 2 or {row.stack for row in rows} != set(found.groups[0]):
@@ -94,13 +96,22 @@ def alike(board: Board) -> str:
         else f"For `{board.workload}` {'neither' if len(rows) == 2 else 'none'} of the {which} stacks can be told from the other"
         f"{'s' if len(rows) > 2 else ''}"
     )
+    limit = _limit(rows, tried)
+    return f"{start}: for all of them {limit}." if limit else f"{start}."
+
+
+def _limit(rows: Sequence[BoardRow], tried: TriedBy | None) -> str:
+    """The one limit of all rows, and how sure it is; empty without one, and where an experiment has withdrawn it of any."""
     reasons = {reason_of(row) for row in rows}
-    if len(reasons) == 1 and (reason := next(iter(reasons))):
-        return f"{start}: for all of them {meaning(reason)} ({reason}, suspected)."
-    return f"{start}."
+    reason = next(iter(reasons)) if len(reasons) == 1 else ""
+    tests = [(tried or {}).get((row.cell.id, reason)) for row in rows]
+    found = {SUSPECTED if test is None else test.word for test in tests}
+    if not reason or Outcome.WITHDRAWN in found:
+        return ""
+    return f"{meaning(reason)} ({', '.join([reason, *(found if len(found) == 1 else ())])})"
 
 
-def spans(boards: Sequence[Board]) -> str:
+def spans(boards: Sequence[Board], tried: TriedBy | None = None) -> str:
     """Say how far the rates reach, from lowest to highest, for a run that compares nothing."""
     measured = [board for board in boards if board.numbered]
     if not measured:
@@ -109,11 +120,8 @@ def spans(boards: Sequence[Board]) -> str:
     rows = board.numbered
     rates = _span(rows[-1].middle or 0.0, rows[0].middle or 0.0)
     who = f"{words.plural(len(rows), 'stack')} {'gives' if len(rows) == 1 else 'give'}"
-    limits = {reason_of(row) for row in rows}
-    why = ""
-    if len(limits) == 1 and (reason := next(iter(limits))):
-        why = f": {meaning(reason)} ({reason}, suspected)"
-    return f"On `{board.workload}` {who} {rates} good answers a second{why}."
+    limit = _limit(rows, tried)
+    return f"On `{board.workload}` {who} {rates} good answers a second{f': {limit}' if limit else ''}."
 
 
 def _factor(times: float) -> str:

@@ -63,6 +63,34 @@ def _apart(settings: CellSettings) -> bool:
     return "server" in pin and "generator" in pin and not set(pin["server"]) & set(pin["generator"])
 
 
+def share(place: Placed, machine: str = "this machine") -> str:
+    """Say who is on the servers' machine: `Servers and database share this machine, and the generator is on host rack-2`."""
+    there = [f"the {role} is on {_named(host)}" for role, host in place if role != "server"]
+    here = [name for name in ("generator", "servers", "database") if name not in dict(place)]
+    said = f"{_listed(here)} {'share' if len(here) > 1 else 'have'} {machine}".capitalize()
+    return ", and ".join([said, *([_listed(there)] if there else [])])
+
+
+def doubts(run: Run) -> tuple[str, str]:
+    """Say what the seats of a run's roles, and the paths between them, leave out of its numbers."""
+    cells = [slot.cell for slot in run.plan.slots]
+    place = next((cell.settings.place for cell in cells if cell.settings.place), ())
+    wires = sorted({cell.topology.wire.id for cell in cells if cell.topology.wire is not None})
+    wired = f" the lab's own wire ({', '.join(wires)})"
+    cores = f"one machine with {run.machine.cores} {'core' if run.machine.cores == 1 else 'cores'}"
+    if "generator" in (away := dict(place)):
+        cost = "absolute rates are those of these machines and of the network between them"
+        wired = f", with{wired}" if wires else ""
+        said = f"Requests come from {_named(away['generator'])}: its network is in the numbers{wired}, and there is no TLS."
+    else:
+        cost = "absolute rates include the generator's own cost"
+        lacks = f"no lost packet and no TLS; distance is{wired}" if wires else "no round trip, no lost packet and no TLS"
+        said = f"Requests travel over the loopback interface: there is no network card, {lacks}."
+    if "database" in away:
+        said += f" Statements travel to {_named(away['database'])}: that network is in the numbers."
+    return f"{share(place, cores)}: {cost}. CPU per good answer carries over to other machines better than rates do.", said
+
+
 def cores_text(cores: Sequence[int]) -> str:
     """`core 3`, `cores 0-3, 8`: ascending numbers, runs as ranges."""
     runs: list[list[int]] = []

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from fairground.model import CellSettings, Durability, Finding, Load, Plan, PoolScope, Run, Severity, Trial, Verdict, foreign
 from fairground.report.boards import Board, BoardRow
+from fairground.report.text import seats
 from fairground.stats import intervals
 from fairground.stats.comparisons import Comparison, HeldStack, Quantity
 from fairground.stats.differences import PRACTICAL, DifferenceWord
@@ -72,8 +73,9 @@ def code(text: str) -> str:
 
 
 def plural(amount: int, noun: str) -> str:
-    """`1 stack`, `12 stacks`."""
-    return f"{amount:,} {noun}" if amount == 1 else f"{amount:,} {noun}s"
+    """`1 stack`, `12 stacks`, `2 tries`."""
+    several = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
+    return f"{amount:,} {noun if amount == 1 else several}"
 
 
 def blocks_of(plan: Plan) -> str:
@@ -412,13 +414,7 @@ def of_turns(run: Run) -> str:
 def doubts(run: Run, boards: Iterable[Board]) -> tuple[str, ...]:
     """Say what the numbers do not show: sentences chosen by facts of this run."""
     cells = [slot.cell for slot in run.plan.slots]
-    said = [
-        f"Generator, servers and database share one machine with {plural(run.machine.cores, 'core')}: absolute rates include the "
-        "generator's own cost. CPU per good answer carries over to other machines better than rates do."
-    ]
-    said.append(
-        "Requests travel over the loopback interface: there is no network card, no round trip, no lost packet and no TLS."
-    )
+    said = list(seats.doubts(run))
     if max((board.blocks for board in boards), default=0) < 2:
         said.append(
             "There is one block only: nothing shows how much a repetition would differ, so no difference here is evidence."
