@@ -156,6 +156,14 @@ def test_the_bar_goes_first_and_ids_last() -> None:
     assert any("█" in line for line in drawn(140)) and not any("█" in line for line in drawn(70))
 
 
+def test_bars_are_as_long_as_rates() -> None:
+    """The fastest row of a workload has a whole bar, half its rate has half of it, and the slowest row has some."""
+    for one in boards(fixture.two_blocks()):
+        bars = [line.count("█") for line in lines_of(drawn(140), one) if "█" in line]
+        rates = [row.middle / one.numbered[0].middle for row in one.numbered if row.middle and one.numbered[0].middle]
+        assert bars == [max(1, round(rate * bars[0])) for rate in rates] and bars[0] == board.MOST_BAR
+
+
 @pytest.mark.parametrize("width", [80, 100, 120])
 def test_no_word_is_lost_where_it_is_narrow(width: int) -> None:
     """Words that do not fit behind the numbers stand below them; those that fit stay. All are there that a wide terminal shows."""
