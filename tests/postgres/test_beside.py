@@ -10,7 +10,7 @@ import pytest
 
 from fairground import postgres
 from fairground.model import LabError
-from fairground.postgres import Database
+from fairground.postgres import Database, DatabaseBeside
 
 pytestmark = pytest.mark.live
 
@@ -21,6 +21,18 @@ def test_it_is_read_and_never_written(database: Database) -> None:
     assert found.name == "postgres" and not found.hidden and found.process is not None
     with found.connect() as connection, pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
         connection.execute("CREATE TABLE spoiled (id int)")
+
+
+def test_statements_that_cannot_be_read_any_more_are_none(database: Database) -> None:
+    """A load may fill the server's connections, and an old extension has other columns."""
+    gone = DatabaseBeside("postgresql://127.0.0.1:1/x", "x", None, hidden=False, counts=True)
+    assert gone.statements() == {}
+    with database.connect("postgres") as connection:
+        connection.execute("CREATE VIEW pg_stat_statements AS SELECT 'SELECT 1' AS query, 1 AS calls, 1.0 AS total_time")
+        try:
+            assert not postgres.open_beside(database.admin.url("postgres")).counts
+        finally:
+            connection.execute("DROP VIEW pg_stat_statements")
 
 
 def test_what_its_backends_do_is_seen(database: Database) -> None:

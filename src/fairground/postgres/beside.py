@@ -51,11 +51,14 @@ class DatabaseBeside:
         """Read what each statement has cost so far, by `pg_stat_statements`; empty where that cannot be read."""
         if not self.counts:
             return {}
-        with self.connect() as connection:
-            rows = connection.execute(
-                "SELECT query, sum(calls)::bigint, sum(total_exec_time)::float8 FROM pg_stat_statements"
-                " WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) GROUP BY query"
-            ).fetchall()
+        try:
+            with self.connect() as connection:
+                rows = connection.execute(
+                    "SELECT query, sum(calls)::bigint, sum(total_exec_time)::float8 FROM pg_stat_statements"
+                    " WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) GROUP BY query"
+                ).fetchall()
+        except psycopg.Error:  # a load may fill its connections, or end it
+            return {}
         return {str(query): StatementCost(int(str(calls)), float(str(ms))) for query, calls, ms in rows}
 
 
@@ -97,9 +100,9 @@ def _is_here(host: str) -> bool:
 
 
 def _can_count(connection: psycopg.Connection[tuple[object, ...]]) -> bool:
-    """True if the view can be read: its library may not be loaded."""
+    """True if the view can be read: its library may not be loaded, and what was made by an old one has other columns."""
     try:
-        connection.execute("SELECT 1 FROM pg_stat_statements LIMIT 1")
+        connection.execute("SELECT total_exec_time FROM pg_stat_statements LIMIT 1")
     except psycopg.Error:
         return False
     return True
