@@ -117,6 +117,26 @@ def test_a_given_server_is_left_as_it_was(bare: Database) -> None:
 
 
 @pytest.mark.live
+def test_what_a_server_under_test_has_made_elsewhere_goes_with_its_role(bare: Database) -> None:
+    """It may log in to `postgres`, too, and make large objects there."""
+    drop_templates(bare)
+    before = ours(bare)
+    with somebody(bare, "CREATEDB CREATEROLE") as url:
+        found = postgres.given_database(url)
+        found.reset(SEEDS.data(SCALE))
+        with bare.connect("postgres") as connection:
+            connection.execute("GRANT CONNECT ON DATABASE postgres TO PUBLIC")
+            try:
+                with psycopg.connect(found.app.url("postgres"), autocommit=True) as theirs:
+                    theirs.execute("SELECT lo_create(0)")
+            finally:
+                connection.execute("REVOKE CONNECT ON DATABASE postgres FROM PUBLIC")
+            found.stop()
+            assert ours(bare) == before
+            assert connection.execute("SELECT count(*) FROM pg_largeobject_metadata").fetchone() == (0,)
+
+
+@pytest.mark.live
 def test_a_refused_server_is_left_as_it_was(bare: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the rehearsal made goes, the role with the rights as well."""
 

@@ -230,10 +230,10 @@ class Database:
         if self.owner:
             self.owner.stop()
             return
-        with suppress(psycopg.OperationalError):
+        with suppress(psycopg.Error):
             self.drop_arms()
-            with self.asking(HOME) as connection:
-                traces.remove_traces(connection)
+        with suppress(psycopg.Error), self.asking(HOME) as connection:
+            traces.remove_traces(connection)
 
     def drop_arms(self) -> None:
         """Remove databases and roles of all arms, an earlier session's too: in a given server only those that the lab made."""
