@@ -44,6 +44,16 @@ def test_a_window_is_told_by_the_labs_clock() -> None:
     assert remote.by_our_clock("", 1.5) == "" and remote.by_our_clock("[]", 1.5) == "[]"
 
 
+@pytest.mark.parametrize("front", ["127.0.0.1", "::1"])
+def test_a_host_may_reach_this_machine_over_either_family(front: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The way back is tried at the address that the host sees."""
+    there, asked = object.__new__(RemoteHost), list[object]()
+    there.front = front
+    monkeypatch.setattr(there, "ask", lambda *words, **_: asked.extend(words[:2]))
+    there.require_a_way_back()
+    assert asked == ["reaches", front]
+
+
 @pytest.fixture
 def responder() -> Iterator[tuple[str, int]]:
     """The null responder, on this machine."""

@@ -79,6 +79,23 @@ def test_free_port_is_free_and_in_range() -> None:
         probe.bind((HOST, port))
 
 
+def test_a_port_of_an_address_of_either_family_is_free() -> None:
+    """What a role on another host connects to may have an address of IPv6; whoever asks there names it in brackets."""
+    port, asked = free_port(host="::1"), list[bytes]()
+    with socket.create_server(("::1", port), family=socket.AF_INET6) as listening:
+
+        def answer() -> None:
+            with listening.accept()[0] as there:
+                asked.append(there.recv(4096))
+                there.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
+
+        serving = threading.Thread(target=answer)
+        serving.start()
+        assert wait_ready("::1", port, "/ready", 204, 5.0, lambda: True) is None
+        serving.join()
+    assert f"host: [::1]:{port}\r\n".encode() in asked[0].lower()
+
+
 @pytest.mark.parametrize(("family", "address", "said"), [
     (socket.AF_INET, "127.0.0.1", None), (socket.AF_INET, "127.0.0.7", None), (socket.AF_INET6, "::1", None),
     (socket.AF_INET6, "::ffff:127.0.0.1", None),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 import psycopg
 import pytest
 
 from fairground import postgres
 from fairground.model import LabError
-from fairground.postgres import Database
+from fairground.postgres import Database, DatabaseBeside
 
 pytestmark = pytest.mark.live
 
@@ -21,6 +25,53 @@ def test_it_is_read_and_never_written(database: Database) -> None:
     assert found.name == "postgres" and not found.hidden and found.process is not None
     with found.connect() as connection, pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
         connection.execute("CREATE TABLE spoiled (id int)")
+
+
+@contextmanager
+def forwarded(host: str, port: int) -> Iterator[int]:
+    """A port of this process at which somebody else's server answers."""
+
+    def pump(source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(1 << 16):
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                near, far = listening.accept()[0], socket.create_connection((host, port))
+                for pair in ((near, far), (far, near)):
+                    threading.Thread(target=pump, args=pair, daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        serving = threading.Thread(target=serve)
+        serving.start()
+        try:
+            yield listening.getsockname()[1]
+        finally:
+            listening.shutdown(socket.SHUT_RDWR)
+            serving.join()
+
+
+def test_what_forwards_its_port_is_not_the_server(database: Database) -> None:
+    """The process that listens is then a tunnel's: it does none of the database's work."""
+    address = database.admin
+    with forwarded(address.host, address.port) as port:
+        found = postgres.open_beside(replace(address, host="127.0.0.1", port=port).url("postgres"))
+        assert found.name == "postgres" and found.process is None
+
+
+def test_statements_that_cannot_be_read_any_more_are_none(database: Database) -> None:
+    """A load may fill the server's connections, and an old extension has other columns."""
+    gone = DatabaseBeside("postgresql://127.0.0.1:1/x", "x", None, hidden=False, counts=True)
+    assert gone.statements() == {}
+    with database.connect("postgres") as connection:
+        connection.execute("CREATE VIEW pg_stat_statements AS SELECT 'SELECT 1' AS query, 1 AS calls, 1.0 AS total_time")
+        try:
+            assert not postgres.open_beside(database.admin.url("postgres")).counts
+        finally:
+            connection.execute("DROP VIEW pg_stat_statements")
 
 
 def test_what_its_backends_do_is_seen(database: Database) -> None:

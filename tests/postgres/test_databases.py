@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +18,8 @@ from fairground.lab.events import Absent, Said, Within
 from fairground.lab.places import Places
 from fairground.lab.run import without_own_version
 from fairground.model import CellSettings, LabError, Load, RunSettings, Suite, SuiteGroup
-from fairground.postgres import databases, packages
+from fairground.postgres import Database, databases, packages
+from fairground.postgres.address import DatabaseAddress
 from fairground.postgres.databases import Databases
 
 GROUP = SuiteGroup(("a",), ("ping",), (Load(),), CellSettings())
@@ -73,6 +75,23 @@ def test_each_version_is_disclosed(told: list[str]) -> None:
         list(found.ready())
         assert found.releases() == {"PostgreSQL": "17.1"}
         assert found.settings() == {"fsync": "off", "io_method": "sync"}
+
+
+def test_a_given_servers_settings_are_kept_without_their_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A standby's password, or the key of an archive, is its owner's matter."""
+    rows = [
+        ("archive_command", "AWS_SECRET_ACCESS_KEY=s3cret wal-g wal-push %p"),
+        ("primary_conninfo", "host=a user=b password=s3cret"),
+        ("work_mem", "7MB"),
+    ]
+    answered: Any = SimpleNamespace(execute=lambda *_: SimpleNamespace(fetchall=lambda: rows))
+    given = Database(DatabaseAddress("127.0.0.1", 1, "lab", "word"), None)
+    monkeypatch.setattr(given, "connect", lambda *_, **__: nullcontext(answered))
+    assert given.settings() == {
+        "archive_command": "AWS_SECRET_ACCESS_KEY=(hidden) wal-g wal-push %p",
+        "primary_conninfo": "host=a user=b password=(hidden)",
+        "work_mem": "7MB",
+    }
 
 
 def test_a_given_database_has_one_version() -> None:

@@ -6,6 +6,7 @@ import threading
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
@@ -188,6 +189,61 @@ def test_sql_before_a_load_that_is_refused_is_named_as_it_was_typed(database: Da
         database.prepare(data)
     assert caught.value.message.startswith("the database refuses `my/index.sql`") and said in caught.value.message
     assert caught.value.exit_code == 2
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("SELECT setseed(0.5);\nCREATE INDEX ON a (md5(b::text));\nCREATE INDEX ON a (c);", "line 3: index row "),
+        ("SELECT 1;\nSELECT currval('s');", 'line 2: currval of sequence "s" is not yet defined'),
+        ("SET statement_timeout = '10ms';\nSELECT pg_sleep(60);", "line 2: canceling statement due to statement timeout"),
+        ("COPY a FROM stdin;", "COPY "),
+    ],
+    ids=["row-too-large", "not-ready", "timeout", "copy"],
+)
+def test_a_file_that_exceeds_a_limit_is_named_with_its_line(database: Database, text: str, said: str) -> None:
+    """What PostgreSQL counts among faults of operation is a fault of the file all the same."""
+    schema = "CREATE SEQUENCE s; CREATE TABLE a (b integer, c text);"
+    seed = "INSERT INTO a SELECT 1, string_agg(md5(random()::text), '') FROM generate_series(1, 300);\n"
+    with pytest.raises(LabError) as caught:
+        database.prepare(ContractData("mine", 1, schema + seed, text, ""))
+    assert caught.value.message.startswith("the database refuses `contracts/mine/seed.sql`") and said in caught.value.message
+    assert caught.value.exit_code == 2
+
+
+def fill_refused(error: psycopg.Error, *, closed: bool = False) -> None:
+    """Fill a template at a connection that answers the first file with an error."""
+
+    def execute(_: bytes) -> None:
+        raise error
+
+    refused: Any = SimpleNamespace(closed=closed, execute=execute)
+    template.fill(refused, ContractData("mine", 1, "CREATE EXTENSION y", "", ""), rights=True, migrate=lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("error", "closed"), [(psycopg.OperationalError("server closed the connection"), True), (psycopg.errors.DiskFull(), False)]
+)
+def test_a_server_that_ends_or_is_full_is_no_fault_of_a_file(error: psycopg.Error, closed: bool) -> None:
+    """It is told by whoever watches the server."""
+    with pytest.raises(type(error)):
+        fill_refused(error, closed=closed)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (psycopg.errors.FeatureNotSupported, 'extension "y" is not available'),
+        (psycopg.errors.UndefinedFile, 'could not open extension control file "/x/y.control": No such file or directory'),
+    ],
+)
+def test_words_for_an_extension_that_is_not_there(error: type[psycopg.Error], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PostgreSQL 14 misses its file, in place of a feature."""
+    monkeypatch.setattr(template, "_failed_at", lambda *_: 0)
+    with pytest.raises(LabError, match="extension") as caught:
+        fill_refused(error(said))
+    assert "--database URL" in str(caught.value.hint)
 
 
 @pytest.mark.live

@@ -12,7 +12,7 @@ import pytest
 from builders.contracts import SEEDS
 from fairground import postgres
 from fairground.model import LabError
-from fairground.postgres import Database, rights
+from fairground.postgres import Database, rehearsal, rights
 from fairground.postgres.database import DatabaseAddress
 
 SCALE = 1
@@ -36,6 +36,13 @@ def trial_databases(database: Database) -> set[str]:
     with database.connect("postgres") as connection:
         rows = connection.execute("SELECT datname FROM pg_database WHERE datname LIKE 'fairground\\_trial%'").fetchall()
     return {str(row[0]) for row in rows}
+
+
+def ours(database: Database) -> set[str]:
+    """The databases and roles on a server that are called as the lab's are."""
+    named = "SELECT datname FROM pg_database WHERE datname ~ 'fairground' UNION SELECT rolname FROM pg_roles WHERE rolname ~ 'fairground_'"
+    with database.connect("postgres") as connection:
+        return {str(row[0]) for row in connection.execute(named.encode()).fetchall()}
 
 
 def roles(database: Database) -> set[str]:
@@ -94,20 +101,53 @@ def test_given_server_is_used_and_left_behind_clean(bare: Database) -> None:
 @pytest.mark.live
 def test_a_given_server_is_left_as_it_was(bare: Database) -> None:
     """Neither templates nor roles of the lab stay, and what somebody else called so does."""
-    ours = "SELECT datname FROM pg_database WHERE datname ~ 'fairground' UNION SELECT rolname FROM pg_roles WHERE rolname ~ 'fairground_'"
     drop_templates(bare)
     with bare.connect("postgres") as connection:
         connection.execute("CREATE DATABASE fairground_template_7_0123456789")
-        before = set(connection.execute(ours.encode()).fetchall())
+        before = ours(bare)
         try:
             found = postgres.given_database(url_of(bare))
             found.reset(SEEDS.data(SCALE))
             found.arm(2).reset(SEEDS.data(SCALE))
-            assert len(set(connection.execute(ours.encode()).fetchall()) - before) >= 5
+            assert len(ours(bare) - before) >= 5
             found.stop()
-            assert set(connection.execute(ours.encode()).fetchall()) == before
+            assert ours(bare) == before
         finally:
             connection.execute("DROP DATABASE fairground_template_7_0123456789")
+
+
+@pytest.mark.live
+def test_what_a_server_under_test_has_made_elsewhere_goes_with_its_role(bare: Database) -> None:
+    """It may log in to `postgres`, too, and make large objects there."""
+    drop_templates(bare)
+    before = ours(bare)
+    with somebody(bare, "CREATEDB CREATEROLE") as url:
+        found = postgres.given_database(url)
+        found.reset(SEEDS.data(SCALE))
+        with bare.connect("postgres") as connection:
+            connection.execute("GRANT CONNECT ON DATABASE postgres TO PUBLIC")
+            try:
+                with psycopg.connect(found.app.url("postgres"), autocommit=True) as theirs:
+                    theirs.execute("SELECT lo_create(0)")
+            finally:
+                connection.execute("REVOKE CONNECT ON DATABASE postgres FROM PUBLIC")
+            found.stop()
+            assert ours(bare) == before
+            assert connection.execute("SELECT count(*) FROM pg_largeobject_metadata").fetchone() == (0,)
+
+
+@pytest.mark.live
+def test_a_refused_server_is_left_as_it_was(bare: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the rehearsal made goes, the role with the rights as well."""
+
+    def refuse(_: Database) -> None:
+        raise LabError("not this one")
+
+    drop_templates(bare)
+    before = ours(bare)
+    monkeypatch.setattr(rehearsal, "_require_plain", refuse)
+    assert refusal(url_of(bare)).message == "not this one"
+    assert ours(bare) == before
 
 
 @pytest.mark.live

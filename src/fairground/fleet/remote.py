@@ -17,7 +17,7 @@ from fairground.fleet.borrowed import Borrowed, RemoteMeter
 from fairground.fleet.cluster import Member
 from fairground.fleet.lending import REACHES_S
 from fairground.generators.running import RESULT, Running
-from fairground.host import Child, Meter, Stopped
+from fairground.host import Child, Meter, Stopped, family_of
 from fairground.model import LabError
 
 
@@ -33,7 +33,7 @@ class RemoteHost(Borrowed):
 
     def require_a_way_back(self) -> None:
         """Raise LabError if the host cannot connect to this machine, as a generator must."""
-        with closing(socket.create_server((self.front, 0))) as listener:
+        with closing(socket.create_server((self.front, 0), family=family_of(self.front))) as listener:
             why = self.ask("reaches", self.front, listener.getsockname()[1], within_s=REACHES_S)
         if why:
             sentence = f"host `{self.name}` cannot reach this machine at `{self.front}`: {why}"

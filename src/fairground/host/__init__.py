@@ -3,7 +3,7 @@
 from fairground.host.awake import keep_awake
 from fairground.host.cgroup import Limits
 from fairground.host.child import Child, Keeper, Stopped
-from fairground.host.network import LOOPBACK, free_address, free_port, listens, netloc, wait_ready, wait_until_silent
+from fairground.host.network import LOOPBACK, family_of, free_address, free_port, listens, netloc, wait_ready, wait_until_silent
 from fairground.host.process import open_descriptors
 from fairground.host.resident import Resident, listener
 from fairground.host.streams import Streams
@@ -22,6 +22,7 @@ __all__ = [
     "RoleMeter",
     "Stopped",
     "Streams",
+    "family_of",
     "free_address",
     "free_port",
     "host_use",

@@ -28,7 +28,7 @@ def free_port(first: int = 18_000, last: int = 19_999, host: str = LOOPBACK) -> 
     block = _block(first, last)
     for _ in range(BLOCK):
         port = block + next(_turns) % BLOCK
-        with socket.socket() as probe:
+        with socket.socket(family_of(host)) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind((host, port))
@@ -82,6 +82,11 @@ def _block(first: int, last: int) -> int:
         f"{len(starts)} labs are at work on this machine, and all ports from {first} to {last} are theirs",
         hint="wait until one has ended",
     )
+
+
+def family_of(host: str) -> socket.AddressFamily:
+    """The family of a host's address; of IPv4 where it is a name."""
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
 
 
 def netloc(host: str, port: int) -> str:
@@ -138,7 +143,7 @@ def _status(host: str, port: int, path: str) -> int:
     """The status of an answer whose first line is there within a second. OSError or ValueError otherwise."""
     ends = time.monotonic() + STATUS_WITHIN_S
     with socket.create_connection((host, port), timeout=STATUS_WITHIN_S) as connection:
-        connection.sendall(request_bytes(("GET", path), f"{host}:{port}", (ACCEPT,), None))
+        connection.sendall(request_bytes(("GET", path), netloc(host, port), (ACCEPT,), None))
         head = b""
         while b"\r\n" not in head and len(head) < 4096:
             if (left_s := ends - time.monotonic()) <= 0:

@@ -171,7 +171,7 @@ def _parts(subject: Subject, child: Child | None, done: Sequence[ServicePart]) -
         before = {} if subject.database is None else subject.database.statements()
         with ArmSession(subject.bench, [arm], subject.folder) as session:
             yield from drive.measure(done, session, arm.label, effort, subject.bench.cores)
-        if subject.database is not None and subject.database.counts:
+        if subject.database is not None and before:
             yield from _statements(before, subject.database.statements())
         yield from _wrong(session.ended[arm.label])
 

@@ -51,11 +51,14 @@ class DatabaseBeside:
         """Read what each statement has cost so far, by `pg_stat_statements`; empty where that cannot be read."""
         if not self.counts:
             return {}
-        with self.connect() as connection:
-            rows = connection.execute(
-                "SELECT query, sum(calls)::bigint, sum(total_exec_time)::float8 FROM pg_stat_statements"
-                " WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) GROUP BY query"
-            ).fetchall()
+        try:
+            with self.connect() as connection:
+                rows = connection.execute(
+                    "SELECT query, sum(calls)::bigint, sum(total_exec_time)::float8 FROM pg_stat_statements"
+                    " WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) GROUP BY query"
+                ).fetchall()
+        except psycopg.Error:  # a load may fill its connections, or end it
+            return {}
         return {str(query): StatementCost(int(str(calls)), float(str(ms))) for query, calls, ms in rows}
 
 
@@ -73,7 +76,7 @@ def open_beside(url: str) -> DatabaseBeside:
                 " to_regclass('pg_stat_statements') IS NOT NULL, current_setting('default_transaction_read_only')"
             ).fetchone()
             counts = bool(row and row[2]) and _can_count(connection)
-            host, port = connection.info.host, connection.info.port
+            process = _server_of(connection)
     except psycopg.Error as error:
         said = foreign.line(str(error), foreign.SENTENCE_CHARACTERS)
         if _answers_without_settings(url):
@@ -82,8 +85,19 @@ def open_beside(url: str) -> DatabaseBeside:
     assert row is not None
     if row[3] != "on":
         raise LabError(f"{POOLER}: it passed over that this one only reads", DIRECT)
-    process = listener(port) if _is_here(host) else None
     return DatabaseBeside(url, str(row[0]), process, not row[1], counts)
+
+
+def _server_of(connection: psycopg.Connection[tuple[object, ...]]) -> Resident | None:
+    """Find the server's processes on this machine: those that listen at its port, and have started this session's backend.
+
+    None where another listens there in their place, as a tunnel does, or what forwards a container's port.
+    """
+    info = connection.info
+    found = listener(info.port) if _is_here(info.host) else None
+    if found is None or not any(one.pid == info.backend_pid and one.parent in found.pids for one in found.alive()):
+        return None
+    return found
 
 
 def _is_here(host: str) -> bool:
@@ -97,9 +111,9 @@ def _is_here(host: str) -> bool:
 
 
 def _can_count(connection: psycopg.Connection[tuple[object, ...]]) -> bool:
-    """True if the view can be read: its library may not be loaded."""
+    """True if the view can be read: its library may not be loaded, and what was made by an old one has other columns."""
     try:
-        connection.execute("SELECT 1 FROM pg_stat_statements LIMIT 1")
+        connection.execute("SELECT total_exec_time FROM pg_stat_statements LIMIT 1")
     except psycopg.Error:
         return False
     return True

@@ -16,7 +16,7 @@ import psycopg
 from psycopg import sql
 
 from fairground.host import Child, Keeper, Meter, Moment
-from fairground.model import ContractError, DatabaseEnded, DatabaseWork, Durability, LabError, foreign
+from fairground.model import ContractError, DatabaseEnded, DatabaseWork, Durability, LabError, foreign, secret
 from fairground.model.cause import DatabaseLifetime
 from fairground.model.contract import CompiledDatabase, ContractData, Migrations
 from fairground.postgres import commits, migrations, rights, role, session, storage, template, traces
@@ -230,10 +230,10 @@ class Database:
         if self.owner:
             self.owner.stop()
             return
-        with suppress(psycopg.OperationalError):
+        with suppress(psycopg.Error):
             self.drop_arms()
-            with self.asking(HOME) as connection:
-                traces.remove_traces(connection)
+        with suppress(psycopg.Error), self.asking(HOME) as connection:
+            traces.remove_traces(connection)
 
     def drop_arms(self) -> None:
         """Remove databases and roles of all arms, an earlier session's too: in a given server only those that the lab made."""
@@ -330,14 +330,14 @@ class Database:
             return str(connection.execute("SHOW server_version").fetchone()[0]).split()[0]  # type: ignore[index]
 
     def settings(self) -> dict[str, str]:
-        """Settings that differ from PostgreSQL's defaults, for the disclosure."""
+        """Settings that differ from PostgreSQL's defaults, for the disclosure: without the secrets in them."""
         with self.connect(HOME, options="") as connection:
             rows = connection.execute(
                 "SELECT name, current_setting(name) FROM pg_settings WHERE setting IS DISTINCT FROM boot_val"
                 " AND source IN ('command line', 'configuration file', 'database', 'user') AND NOT name = ANY(%s) ORDER BY name",
                 [["config_file", "data_directory", "hba_file", "ident_file", "port"]],
             ).fetchall()
-        return {str(name): str(value) for name, value in rows}
+        return {str(name): secret.redact(str(value)) for name, value in rows}
 
     def counters(self) -> Counters:
         """Commits, rollbacks, rows read and deadlocks in this arm's database since its reset."""

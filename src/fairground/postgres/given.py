@@ -68,8 +68,10 @@ def _database(address: DatabaseAddress, version: int | None) -> Database:
             shared = f"the given server has no use for a role of its own: {why}"
             database = Database(address, None, shared=shared)
         said = rehearsal.rehearse(database)
-    finally:
-        Database(address, None).drop_arms()
+    except BaseException:
+        Database(address, None).stop()
+        raise
+    Database(address, None).drop_arms()
     database.remarks = (*rights.remarks(found), *said)
     return database
 

@@ -1,13 +1,14 @@
 """The role that one arm's server logs in as. It owns nothing, and may do in its arm's database what the contract needs.
 
 The role is a member of another one that holds the rights. So a copied database needs no grants, and its counters begin at zero.
-As it owns nothing, it can neither reset the counters that it is judged by, nor work in another database. Nor may it open more
-connections than its arm has.
+As it owns nothing there, it cannot reset the counters that it is judged by. Nor may it open more connections than its arm has.
+On a given server it may log in to `postgres`, as anybody may: what it has made there is dropped with it.
 """
 
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from typing import Any
 
 import psycopg
@@ -64,7 +65,10 @@ def limit(connection: psycopg.Connection[Any], name: str, most: int) -> None:
 
 
 def drop(connection: psycopg.Connection[Any], name: str) -> None:
-    """Drop an arm's role if it is there; its database is gone already. LabError where the lab did not make it."""
+    """Drop an arm's role if it is there, with what it owns in the connection's database; the arm's is gone already.
+
+    LabError where the lab did not make it.
+    """
     comment = _comment(connection, name)
     if comment is None:
         return
@@ -74,6 +78,8 @@ def drop(connection: psycopg.Connection[Any], name: str) -> None:
             hint=f"rename it, or use another server: ALTER ROLE {name} RENAME TO …",
         )
     connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s", [name])
+    with suppress(psycopg.errors.InsufficientPrivilege):  # one that a killed lab has not granted to its user owns nothing
+        connection.execute(sql.SQL("DROP OWNED BY {}").format(sql.Identifier(name)))
     connection.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(name)))
 
 

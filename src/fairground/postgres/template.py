@@ -9,13 +9,15 @@ from typing import Any
 
 import psycopg
 from psycopg import sql
-from psycopg.pq import ExecStatus
+from psycopg.pq import ExecStatus, TransactionStatus
 
 from fairground.model import LabError, foreign
 from fairground.model.contract import ContractData, Migrations
 from fairground.postgres import migrations
 
 ANY_TABLE = "SELECT 1 FROM pg_stat_user_tables LIMIT 1"
+NOT_INSTALLED = (psycopg.errors.FeatureNotSupported, psycopg.errors.UndefinedFile)
+"""What PostgreSQL answers where an extension is not installed; the latter until version 14."""
 ENCODED = " ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C'"
 """The form of an arm's data on each server, whatever the encoding and the collation of its other databases."""
 
@@ -57,8 +59,9 @@ def fill(connection: psycopg.Connection[Any], data: ContractData, *, rights: boo
             continue
         try:
             connection.execute(text.encode())
-        except (psycopg.ProgrammingError, psycopg.DataError, psycopg.IntegrityError, psycopg.InternalError,
-                psycopg.NotSupportedError) as error:  # fmt: skip
+        except psycopg.Error as error:
+            if connection.closed or isinstance(error, psycopg.errors.DiskFull):
+                raise  # what became of the server is told by whoever watches it
             raise LabError(*_refusal(connection, file, text, error)) from error
     connection.execute("VACUUM (FREEZE, ANALYZE)")
 
@@ -81,7 +84,7 @@ def _refusal(connection: psycopg.Connection[Any], file: str, text: str, error: p
     line = "" if place is None else f", line {text.count(chr(10), 0, place) + 1}"
     said = foreign.line(error.diag.message_primary or str(error), foreign.SENTENCE_CHARACTERS)
     hint = error.diag.message_hint or "correct the file"
-    if isinstance(error, psycopg.errors.FeatureNotSupported) and said.startswith("extension "):
+    if isinstance(error, NOT_INSTALLED) and said.startswith(("extension ", "could not open extension ")):
         hint = "install it on that server, or name one that has it with --database URL; the lab's own PostgreSQL has no contrib"
     return f"the database refuses `{file}`{line}: {said}", hint
 
@@ -89,8 +92,11 @@ def _refusal(connection: psycopg.Connection[Any], file: str, text: str, error: p
 def _failed_at(connection: psycopg.Connection[Any], text: str) -> int | None:
     """Find the statement of a text that failed while it was carried out: the database names no place for it. None: it is none.
 
-    All of it was rolled back, so it fails once more; what it answers before that says which statement it is.
+    All of it was rolled back, so it fails once more; what it answers before that says which statement it is. A text that has
+    left a transaction or a COPY open is not asked again.
     """
+    if connection.info.transaction_status is not TransactionStatus.IDLE:
+        return None
     connection.pgconn.send_query(text.encode())
     done = 0
     while (result := connection.pgconn.get_result()) is not None:
