@@ -11,8 +11,9 @@ import pytest
 
 from builders.contracts import SEEDS
 from fairground import postgres
-from fairground.model import LabError
-from fairground.postgres import Database, rehearsal, rights
+from fairground.host import Keeper
+from fairground.model import Durability, LabError, RunSettings
+from fairground.postgres import Database, databases, rehearsal, rights
 from fairground.postgres.database import DatabaseAddress
 
 SCALE = 1
@@ -175,6 +176,35 @@ def test_given_server_loses_what_a_killed_lab_left(bare: Database) -> None:
     assert trial_databases(bare) == {"fairground_trial_2"}
     with pytest.raises(LabError, match="a database `fairground_trial_2` that the lab did not make"):
         found.arm(2).reset(SEEDS.data(SCALE))
+
+
+@pytest.mark.live
+def test_one_lab_measures_on_a_given_server(bare: Database, keeper: Keeper, tmp_path: Path) -> None:
+    """Another would drop its databases in mid-window: it is told that one is at work, and may begin when that has ended."""
+    url = url_of(bare)
+    with databases.open_database(keeper, tmp_path, url, RunSettings()) as first:
+        first.reset(SEEDS.data(SCALE))
+        again = databases.open_database(keeper, tmp_path, url, RunSettings())
+        with pytest.raises(LabError, match="^another lab measures on the given server$") as caught, again:
+            pytest.fail("two labs measure on one server")
+        assert caught.value.exit_code == 3 and trial_databases(bare) == {first.name}
+    with databases.open_database(keeper, tmp_path, url, RunSettings()) as second:
+        assert second.version()
+
+
+@pytest.mark.live
+def test_the_durability_of_a_given_server_is_its_own(bare: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where its commits wait for no disk nothing durable can be measured; where they wait, and nobody asked for it, that is said."""
+    with pytest.raises(LabError, match="^commits do not wait for the disk on the given server") as caught:
+        postgres.given_database(url_of(bare), None, Durability.DURABLE)
+    assert caught.value.exit_code == 2
+    waits = "commits wait for the disk on the given server: `fsync` and `synchronous_commit` are on"
+    assert waits not in postgres.given_database(url_of(bare), None, Durability.RELAXED).remarks
+    monkeypatch.setattr(rehearsal, "WAITS", "true")
+    assert waits in postgres.given_database(url_of(bare), None, Durability.RELAXED).remarks
+    found = postgres.given_database(url_of(bare), None, Durability.DURABLE)
+    assert waits not in found.remarks
+    found.stop()
 
 
 @pytest.mark.live

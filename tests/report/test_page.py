@@ -185,6 +185,15 @@ def test_a_heading_stays_a_heading() -> None:
     assert len(sources) > 10 and not [name for name, text in sources.items() if re.search(r"<h[1-6][^>]* role=", text)]
 
 
+def test_the_durability_of_a_given_server_is_not_the_labs() -> None:
+    """Where its settings say nothing of `fsync`, commits wait for the disk: nobody is told of relaxed durability."""
+    own = fixture.two_blocks()
+    given = replace(own, database_settings={"shared_buffers": "1GB"})
+    for run, said in ((own, "relaxed durability (fsync off)"), (given, "the given server's own durability")):
+        assert said in page._constants(run)
+        assert any("Durability is relaxed" in one for one in words.doubts(run, boards(run))) is (run is own)
+
+
 def test_doubts_follow_the_facts_of_the_run() -> None:
     """Four to six sentences; the one about a single block appears only there."""
     single = words.doubts(fixture.one_block(), boards(fixture.one_block()))

@@ -129,6 +129,11 @@ class Run:
         return over_a_run(one for one in self.limits if one.key == (workload, postgres_version))
 
     @property
+    def is_relaxed(self) -> bool:
+        """True if the database waited for no disk. The lab's own waits where it is asked to, and a given one as it likes."""
+        return any(value == "off" for name, value in self.database_settings.items() if name.partition(" ")[0] == "fsync")
+
+    @property
     def postgres_major(self) -> str | None:
         """`18` of a PostgreSQL 18.1; None where no PostgreSQL is among the versions."""
         return self.versions["PostgreSQL"].split(".")[0] if "PostgreSQL" in self.versions else None

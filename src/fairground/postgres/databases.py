@@ -6,7 +6,7 @@ So each trial has one database server on the machine, as in a run of one version
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
@@ -16,7 +16,7 @@ from fairground.model import OWN_MAJOR, Cell, LabError, RunSettings
 from fairground.model.contract import ContractData
 from fairground.postgres.database import Database, DatabaseHost
 from fairground.postgres.embedded import start
-from fairground.postgres.given import given_database
+from fairground.postgres.given import given_database, hold_alone
 
 Version = int | None
 """A version of PostgreSQL, as a cell's settings name it; None: the lab's own, or that of the given database."""
@@ -115,18 +115,19 @@ def open_database(
         raise LabError(
             "PostgreSQL settings go with the embedded database", "change them in the given one, or leave out `--database`"
         )
-    if url:
-        found = given_database(url, version)
-    elif there is not None:
-        found = there.start(settings.durability, dict(settings.postgres), version)
-    else:
-        own = dict(settings.postgres)
-        found = start(keeper, cache, settings.durability, own, version or OWN_MAJOR, port=port)
-    found.keeper = keeper
-    try:
-        yield found
-    finally:
-        found.stop()
+    with hold_alone(url) if url else nullcontext():
+        if url:
+            found = given_database(url, version, settings.durability)
+        elif there is not None:
+            found = there.start(settings.durability, dict(settings.postgres), version)
+        else:
+            own = dict(settings.postgres)
+            found = start(keeper, cache, settings.durability, own, version or OWN_MAJOR, port=port)
+        found.keeper = keeper
+        try:
+            yield found
+        finally:
+            found.stop()
 
 
 def versions_of(cells: Iterable[Cell]) -> list[Version]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from typing import Any
 
 import psycopg
 
 from fairground.host import LOOPBACK
-from fairground.model import LabError, foreign
+from fairground.model import Durability, LabError, foreign
 from fairground.model.known import KNOWN
 from fairground.postgres import rehearsal, rights, session
 from fairground.postgres.address import DatabaseAddress
@@ -29,29 +32,49 @@ ADDRESS = ("host", "port", "user", "password", "dbname", "application_name", "co
 FORM = "postgresql://USER:PASSWORD@HOST:PORT/postgres"
 ENCODED = f"percent-encode what is special in its password, such as `@` (%40), `/` (%2F) and `:` (%3A): {FORM}"
 PORT = 5432
+ALONE = 0x66616972
+"""The advisory lock of the one lab that measures on a server: all labs give their databases and roles the same names."""
 
 
-def given_database(url: str, version: int | None = None) -> Database:
+@contextmanager
+def hold_alone(url: str) -> Iterator[None]:
+    """Keep other labs from a server that somebody else runs. LabError (exit code 3) where one is at work there.
+
+    The lock is a session's: that of a lab that was killed is free by itself.
+    """
+    with _connected(_address(url)) as connection:
+        with suppress(psycopg.Error):  # a server that is too old for it is refused later
+            connection.execute("SET idle_session_timeout = 0")
+        row = connection.execute("SELECT pg_try_advisory_lock(%s)", [ALONE]).fetchone()
+        if row != (True,):
+            raise LabError("another lab measures on the given server", "wait until it has ended", exit_code=3)
+        yield
+
+
+def given_database(url: str, version: int | None = None, durability: Durability | None = None) -> Database:
     """A server that somebody else runs.
 
     Refused unless it is PostgreSQL ≥ 14, and of the major `version` where one is asked for. Refused, too, unless we may create
     databases, and what would be dropped is ours. Where it allows no roles, servers under test log in as the lab does, and
-    `shared` says why.
+    `shared` says why. A `durability` that it does not have is refused, or told.
     """
     address = _address(url)
     try:
-        return _database(address, version)
+        return _database(address, version, durability)
     except psycopg.Error as error:
         said = foreign.line(str(error), foreign.SENTENCE_CHARACTERS)
         raise LabError(f"the given database cannot be used: {said}", HINT) from error
 
 
-def _database(address: DatabaseAddress, version: int | None) -> Database:
+def _connected(address: DatabaseAddress) -> psycopg.Connection[Any]:
     try:
-        connection = Database(address, None).connect(HOME, options="")
+        return Database(address, None).connect(HOME, options="")
     except psycopg.OperationalError as error:
         raise LabError(f"cannot connect to the given database: {_cause(error)}", HINT) from error
-    with connection:
+
+
+def _database(address: DatabaseAddress, version: int | None, durability: Durability | None) -> Database:
+    with _connected(address) as connection:
         found = rights.read(connection)
         # libpq may have found the password in a file, and servers under test may have to be told it.
         begin = session.options(found.major, found.superuser)
@@ -67,7 +90,7 @@ def _database(address: DatabaseAddress, version: int | None) -> Database:
         if database.shared is None and (why := rehearsal.role_refusal(database)) is not None:
             shared = f"the given server has no use for a role of its own: {why}"
             database = Database(address, None, shared=shared)
-        said = rehearsal.rehearse(database)
+        said = (*rehearsal.rehearse(database), *rehearsal.of_durability(database, durability))
     except BaseException:
         Database(address, None).stop()
         raise

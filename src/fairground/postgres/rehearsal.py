@@ -11,11 +11,12 @@ from typing import Any
 
 import psycopg
 
-from fairground.model import LabError, foreign
+from fairground.model import Durability, LabError, foreign
 from fairground.postgres import session
 from fairground.postgres.database import HOME, Database
 from fairground.postgres.libpq import open_session
 from fairground.postgres.names import APPLICATION_NAME, ROLE
+from fairground.postgres.work import WAITS
 
 ENDS_S = 5.0
 """How long a session may outlive its connection: an ordinary one ends within milliseconds."""
@@ -58,6 +59,20 @@ def rehearse(database: Database) -> tuple[str, ...]:
         _require(session.other(connection))
         language = str(_value(connection, f"SHOW {session.MESSAGES}"))
     return (*_changed(found), *_worded(language, database.admin.user))
+
+
+def of_durability(database: Database, wanted: Durability | None) -> tuple[str, ...]:
+    """Tell where commits of servers wait for the disk, and nobody asked for it. LabError where they were to wait, and do not.
+
+    The settings are those of the role that servers log in as. None: nobody said whether they are to wait.
+    """
+    with _login(database) as connection:
+        waits = bool(_value(connection, f"SELECT {WAITS}"))
+    if wanted is Durability.DURABLE and not waits:
+        sentence = "commits do not wait for the disk on the given server: `fsync` or `synchronous_commit` is off"
+        raise LabError(sentence, "set both on there, or leave out `--durable`")
+    told = wanted is Durability.RELAXED and waits
+    return ("commits wait for the disk on the given server: `fsync` and `synchronous_commit` are on",) if told else ()
 
 
 def role_refusal(database: Database) -> str | None:

@@ -250,7 +250,8 @@ def _doubts(run: Run, shown: Sequence[Board]) -> tuple[str, ...]:
 def _constants(run: Run) -> tuple[str, ...]:
     """The facts that hold for the whole run: they belong in the header, not in a column."""
     cells = [slot.cell for slot in run.plan.slots]
-    durability = {Durability.RELAXED: "relaxed durability (fsync off)", Durability.DURABLE: "durable (fsync on)"}
+    relaxed = "relaxed durability (fsync off)" if run.is_relaxed else "the given server's own durability"
+    durability = {Durability.RELAXED: relaxed, Durability.DURABLE: "durable (fsync on)"}
     columns = (
         {f"through {cell.topology.id}" if cell.topology != Topology() else "generator straight to server" for cell in cells},
         {words.load_text(cell.load) for cell in cells},

@@ -429,7 +429,7 @@ def doubts(run: Run, boards: Iterable[Board]) -> tuple[str, ...]:
             f"A window lasts {min(windows):g} s: garbage collection, checkpoints, autovacuum and anything "
             "else that comes once a minute may be missing from it."
         )
-    if any(cell.settings.durability is Durability.RELAXED for cell in cells):
+    if any(cell.settings.durability is Durability.RELAXED for cell in cells) and run.is_relaxed:
         said.append(
             "Durability is relaxed (fsync and synchronous_commit off): rates of writes are far above what a database "
             "that survives a power failure would give."
