@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -49,9 +50,11 @@ def test_a_service_that_runs(tmp_path: Path) -> None:
     rates = [one["rate_per_s"] for one in found["curve"]]
     assert len(set(rates)) == 8 and rates == sorted(rates), "a rate may be measured again"
     assert found["keeps_enough"] and rates.count(50) == 3
-    kept = "It keeps p50<2s,errors<50% at the 50 requests a second that are asked for, in {}"
-    busy = "2 of 2 measurements, and 1 cannot be judged"  # the machine's doing, which is no miss
-    assert found["sentences"][0] in (kept.format("3 of 3 measurements"), kept.format(busy))
+    kept = r"It keeps p50<2s,errors<50% at the 50 requests a second that are asked for, in (\d) of \1 measurements?"
+    told = re.fullmatch(
+        rf"{kept}(?:, and (\d) cannot be judged)?", found["sentences"][0]
+    )  # by the machine's doing, which is no miss
+    assert told is not None and int(told[1]) + int(told[2] or 0) == 3
     folder = Path(found["folder"])
     assert folder.parent == tmp_path and "<svg" in (folder / "try.html").read_text()
     assert json.loads((folder / "try.json").read_text())["sentences"] == found["sentences"]
