@@ -19,7 +19,9 @@ def test_only_what_the_lab_made_is_its_own(tmp_path: Path) -> None:
     (results / "notes.txt").write_text("mine")
     (results / records.SERVE_WORD).write_text("{}")
     SiteFolder(results / records.SITE)
-    records.remove(records.own_of(results))
+    own = records.own_of(results)
+    assert results / "linked" not in own, "what it leads to is none of the space that the lab takes"
+    records.remove(own)
     assert records.names_in(results) == ("linked", "notes.txt", "photos")
     assert (elsewhere / records.ENTRIES).exists()
 

@@ -191,6 +191,7 @@ def test_the_durability_of_a_given_server_is_not_the_labs() -> None:
     given = replace(own, database_settings={"shared_buffers": "1GB"})
     for run, said in ((own, "relaxed durability (fsync off)"), (given, "the given server's own durability")):
         assert said in page._constants(run)
+        assert run.durability_of(run.trials[0].cell.settings) in text_of(trial_page.html(run, run.trials[0]))
         assert any("Durability is relaxed" in one for one in words.doubts(run, boards(run))) is (run is own)
 
 

@@ -75,7 +75,7 @@ def test_the_page_says_where_the_roles_of_a_placed_run_are() -> None:
     assert "loopback interface: there is no network card, no round trip, no lost packet and no TLS." in here
     there = " ".join(seats.doubts(_with_cells(run, (("generator", "rack-2"), ("database", "rack-3")), Topology())))
     assert (
-        "Servers have one machine with 2 cores, and the generator is on host rack-2 and the database is on host rack-3" in there
+        "Servers are on one machine with 2 cores, and the generator is on host rack-2 and the database is on host rack-3" in there
     )
     assert "Statements travel to host rack-3" in there and "Statements" not in here
     assert "Requests come from host rack-2" in there and "loopback" not in there and "generator's own cost" not in there

@@ -147,9 +147,11 @@ def check_contract(places: Places, name: str, url: str | None = None) -> Contrac
 def _try(trial: StatementTrial, found: ContractFiles, keeper: Keeper, work: Path) -> None:
     """Try the statements of all files, pgbench's scripts last: those write."""
     tables = {name: one.fill(trial.values) for name, one in found.contract.tables.items()}
-    try_tables(trial, source := files.read(found.contract.folder / contracts.FILE, 3), tables)
-    try_requests(trial, source, tables)
-    for source, workload in (rendered := [(source, workload_files.render(one, SCALE)) for source, one in found.workloads]):
+    own = files.read(found.contract.folder / contracts.FILE, 3)
+    try_tables(trial, own, tables)
+    try_requests(trial, own, tables)
+    rendered = [(source, workload_files.render(one, SCALE)) for source, one in found.workloads]
+    for source, workload in rendered:
         try_workload(trial, source, workload)
     for source, means in found.means:
         try_means(trial, source, means.fill(trial.values))

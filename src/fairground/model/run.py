@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fairground.model.fault import Recovery
 from fairground.model.limit import Limit, Qualification, over_a_run
-from fairground.model.plan import Cell, Control, Plan, PlanSlot
+from fairground.model.plan import Cell, CellSettings, Control, Durability, Plan, PlanSlot
 from fairground.model.result import AuditLine, Finding, Machine, Result, StackInfo, Verdict
 from fairground.model.sizing import Sizing
 from fairground.model.use import DatabaseUse, HostUse, RoleUse
@@ -132,6 +132,11 @@ class Run:
     def is_relaxed(self) -> bool:
         """True if the database waited for no disk. The lab's own waits where it is asked to, and a given one as it likes."""
         return any(value == "off" for name, value in self.database_settings.items() if name.partition(" ")[0] == "fsync")
+
+    def durability_of(self, settings: CellSettings) -> str:
+        """Name the durability of a cell's database: `durable`, `relaxed`, or that of a given server, which nobody asked for."""
+        known = settings.durability is Durability.DURABLE or self.is_relaxed
+        return str(settings.durability) if known else "the given server's own durability"
 
     @property
     def postgres_major(self) -> str | None:

@@ -17,7 +17,7 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from fairground.model import Durability, Run, Topology, Trial, Verdict, foreign
+from fairground.model import Run, Topology, Trial, Verdict, foreign
 from fairground.report.boards import ROLES, Board, boards, resources
 from fairground.report.charts import forest, palette
 from fairground.report.charts.dots import axis, dots
@@ -250,15 +250,14 @@ def _doubts(run: Run, shown: Sequence[Board]) -> tuple[str, ...]:
 def _constants(run: Run) -> tuple[str, ...]:
     """The facts that hold for the whole run: they belong in the header, not in a column."""
     cells = [slot.cell for slot in run.plan.slots]
-    relaxed = "relaxed durability (fsync off)" if run.is_relaxed else "the given server's own durability"
-    durability = {Durability.RELAXED: relaxed, Durability.DURABLE: "durable (fsync on)"}
+    durability = {"relaxed": "relaxed durability (fsync off)", "durable": "durable (fsync on)"}
     columns = (
         {f"through {cell.topology.id}" if cell.topology != Topology() else "generator straight to server" for cell in cells},
         {words.load_text(cell.load) for cell in cells},
         {words.pool(cell.settings) for cell in cells},
         {" · ".join(resources(cell.settings)) for cell in cells},
         {f"{cell.load.window_s:g} s window" for cell in cells},
-        {durability[cell.settings.durability] for cell in cells},
+        {durability.get(name, name) for name in (run.durability_of(cell.settings) for cell in cells)},
     )
     return tuple(fact for column in columns if len(column) == 1 and (fact := column.pop()))
 

@@ -67,7 +67,7 @@ def share(place: Placed, machine: str = "this machine") -> str:
     """Say who is on the servers' machine: `Servers and database share this machine, and the generator is on host rack-2`."""
     there = [f"the {role} is on {_named(host)}" for role, host in place if role != "server"]
     here = [name for name in ("generator", "servers", "database") if name not in dict(place)]
-    said = f"{_listed(here)} {'share' if len(here) > 1 else 'have'} {machine}".capitalize()
+    said = f"{_listed(here)} {'share' if len(here) > 1 else 'are on'} {machine}".capitalize()
     return ", and ".join([said, *([_listed(there)] if there else [])])
 
 
