@@ -151,7 +151,8 @@ def sign_flip(logs: Sequence[float]) -> float:
     """
     if not logs:
         raise ValueError("a test of no pairs does not exist")
-    seen = abs(math.fsum(logs)) * (1 - 1e-12)
+    # Sums that are equal in truth differ by rounding, of which there is as much as there are terms, however small the sum.
+    seen = abs(math.fsum(logs)) - 1e-12 * math.fsum(map(abs, logs))
     import numpy
 
     if len(logs) <= EXACT_PAIRS:
