@@ -119,6 +119,22 @@ def test_what_nobody_declares_is_said(day: Workload) -> None:
     assert "commits-most" not in lines(some, result(), replace(USE, commits=10**9, work=work()))
 
 
+def reading(day: Workload) -> Workload:
+    """The mix, whose pages need no commit."""
+    return day.change(
+        lambda one: replace(one, needs=replace(one.need, commits_per_answer=0)) if one.name == "page" else one,
+    )
+
+
+def test_reads_of_which_no_commit_is_asked_may_make_some(day: Workload) -> None:
+    """A pool that asks `SELECT 1` before each page commits twice for it; far more commits still pay for answers from elsewhere."""
+    mostly_read = result(pages=9_000, made=1_000, removed=0)
+    found = [lines(reading(day), mostly_read, replace(USE, commits=commits))["commits-most"] for commits in (19_000, 60_000)]
+    assert [line.holds for line in found] == [True, False] and "4 × commit for `page`" in found[0].sentence
+    nobody = day.change(lambda one: replace(one, needs=replace(one.need, commits_per_answer=0)))
+    assert "commits-most" not in lines(nobody, mostly_read, replace(USE, commits=10**9))
+
+
 def test_writes_among_the_answers(day: Workload) -> None:
     """Reads ask for no flush of the log and for no transaction number."""
     assert needs.written_answers(day, result()) == 300 and needs.writes_among(90, day, result()) == 30

@@ -205,10 +205,14 @@ def _most_commits(counts: Sequence[RequestCount], database: DatabaseUse, rules: 
     Pings, resets and connecting are allowed for, and so is a statement that reads a table: a query for each row is honest.
     """
 
-    def each(need: Needs) -> float:
+    In a mix an answer that asks the database and needs no commit may make as many as one that needs one.
+    def bound_of(need: Needs) -> float:
         return need.most_commits_per_answer or rules.paid_most * need.commits_per_answer
 
-    if any(one.request.needs is None for one in counts) or not any(each(one.request.need) for one in counts):
+    def each(need: Needs) -> float:
+        return bound_of(need) or (rules.paid_most if need.statements or need.tables or need.functions else 0.0)
+
+    if any(one.request.needs is None for one in counts) or not any(bound_of(one.request.need) for one in counts):
         return
     if database.commits is not None:
         scans = sum(table.scans for table in database.work.tables.values()) if database.work is not None else 0
