@@ -192,6 +192,8 @@ def test_limit_by_pool() -> None:
     assert limit(roles(server=0.3, generator=0.2), waiting, replace(HOST, busy_share=0.98), BUSY_POOL) is None
     assert limit(roles(server=0.3), result(latency_ok=latency(900, mean_us=1000.0)), database=BUSY_POOL) is None
     assert limit(roles(server=0.3), waiting, database=replace(BUSY_POOL, wait_events={"running": 500})) == "too-few-connections"
+    behind = replace(CELL, topology=Topology(pooler="pgbouncer-tx"))
+    assert limit(roles(server=0.3, database=0.4), waiting, database=BUSY_POOL, cell=behind) == "pool"
 
 
 @pytest.mark.parametrize(("held", "told", "untold"), [(4, "small-pool", "pool"), (25, "pool", "pool")])
