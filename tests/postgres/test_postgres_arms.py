@@ -108,7 +108,7 @@ def test_connections_and_locks_are_seen_apart(arms: Arms) -> None:
         thread = threading.Thread(target=lambda: wanter.execute("UPDATE web_users SET credits = 2 WHERE id = 1"))
         thread.start()
         assert eventually(lambda: two.waiting_for_locks() == 1)
-        assert (one.connections(), two.connections(), one.waiting_for_locks()) == (1, 2, 0)
+        assert (len(one.backends()), len(two.backends()), one.waiting_for_locks()) == (1, 2, 0)
         holder.rollback()
         thread.join()
         wanter.rollback()
@@ -137,7 +137,7 @@ def test_activity_of_all_arms_in_one_query(arms: Arms) -> None:
     assert sorted(seen[one.name].statements) == [("idle", long), ("idle", "SELECT count(*) FROM users")]
     assert seen[two.name].waits == {"idle in transaction": 1}
     assert seen[two.name].statements == (("idle in transaction", "SELECT 3"),)
-    assert eventually(lambda: not one.connections() and not two.connections())
+    assert eventually(lambda: not len(one.backends()) and not len(two.backends()))
     with two.connect("postgres") as connection:
         assert postgres.activity(connection) == {}
 
