@@ -135,6 +135,18 @@ def test_a_service_that_fails_now_and_then_has_started() -> None:
     assert not [one for one in found.findings if one.id == "start"]
 
 
+@pytest.mark.parametrize(
+    ("first", "expects", "severity"),
+    [(201, None, Severity.WARN), (204, None, Severity.WARN), (201, 200, Severity.REJECT), (404, None, Severity.REJECT)],
+)
+def test_statuses_that_are_all_good_are_a_warning(first: int, expects: int | None, severity: Severity) -> None:
+    """As of a PUT, which makes what is not there and replaces it from then on."""
+    answers = [HttpAnswer(status, "1.1", (("content-length", "0"),), b"") for status in (first, *[200] * 19)]
+    asked = Asked("127.0.0.1", 80, "localhost", "PUT", "/items/7", expects=expects)
+    told = behaviour._statuses(asked, behaviour._Sequence(answers), 200, None)
+    assert told.severity is severity and told.sentence.startswith("the same request got the statuses 20")
+
+
 @pytest.mark.live
 @pytest.mark.parametrize("lost", [(0, 3), (18,)], ids=["two", "the last"])
 def test_some_requests_without_an_answer_are_counted(lost: tuple[int, ...]) -> None:

@@ -312,7 +312,7 @@ def test_the_watch_looks_for_strangers_at_both_ends(monkeypatch: pytest.MonkeyPa
 def test_samples_are_those_of_the_arm_on_turn() -> None:
     """Connections always count; what backends wait for and were asked counts in the arm's window, while it is its turn."""
     arm = WatchedArm("trial")
-    busy = Activity({"Lock:tuple": 2, "idle": 1}, (("Lock:tuple", "UPDATE t"),))
+    busy = Activity({"Lock:tuple": 2, "idle": 1}, (("Lock:tuple", "UPDATE t"),), frozenset((7, 8, 9)))
     arm.take(busy, True)
     assert (arm.connections_peak, arm.wait_samples, dict(arm.statements)) == (3, 0, {})
     arm.open_window()

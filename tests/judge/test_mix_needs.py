@@ -119,6 +119,31 @@ def test_what_nobody_declares_is_said(day: Workload) -> None:
     assert "commits-most" not in lines(some, result(), replace(USE, commits=10**9, work=work()))
 
 
+def reading(day: Workload) -> Workload:
+    """The mix, whose pages need no commit."""
+    return day.change(
+        lambda one: replace(one, needs=replace(one.need, commits_per_answer=0)) if one.name == "page" else one,
+    )
+
+
+def test_reads_of_which_no_commit_is_asked_may_make_some(day: Workload) -> None:
+    """A pool that asks `SELECT 1` before each page commits twice for it; far more commits still pay for answers from elsewhere."""
+    mostly_read = result(pages=9_000, made=1_000, removed=0)
+    found = [lines(reading(day), mostly_read, replace(USE, commits=commits))["commits-most"] for commits in (19_000, 60_000)]
+    assert [line.holds for line in found] == [True, False] and "4 × commit for `page`" in found[0].sentence
+    nobody = day.change(lambda one: replace(one, needs=replace(one.need, commits_per_answer=0)))
+    assert "commits-most" not in lines(nobody, mostly_read, replace(USE, commits=10**9))
+
+
+@pytest.mark.parametrize(("commits", "rollbacks", "most"), [(200, 800, 1.0), (0, 10**6, 0.8), (200, 0, 0.2)])
+def test_a_session_of_a_mix_that_reads_may_end_with_a_rollback(commits: int, rollbacks: int, most: float, day: Workload) -> None:
+    """As many as pages were read stand behind them, whatever else the mix writes; more of them pay for no entry."""
+    asked = {statements.normalise(PAGE): {"idle": 80}, statements.normalise(CREATE): {"idle": 20}}
+    use = replace(USE, commits=commits, rollbacks=rollbacks, statements=asked)
+    line = lines(reading(day), result(pages=800, made=200, removed=0), use)["statements"]
+    assert (line.found, line.holds) == (most, most >= RULES.statement_least)
+
+
 def test_writes_among_the_answers(day: Workload) -> None:
     """Reads ask for no flush of the log and for no transaction number."""
     assert needs.written_answers(day, result()) == 300 and needs.writes_among(90, day, result()) == 30

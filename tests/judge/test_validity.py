@@ -309,6 +309,15 @@ def test_copies_that_had_arrived_are_no_losses() -> None:
     assert validity.readings(losses, STANDARD)["retransmits"] == pytest.approx(0.003)
 
 
+def test_what_a_full_listen_queue_dropped_is_no_loss() -> None:
+    """The kernel sends it again and counts it, and the server's queue has a finding of its own."""
+    for dropped, said in ((5_000, []), (2_000, [Severity.WARN])):
+        made = replace(
+            tcp(TcpRetransSegs=5_000)(CLOSED), roles={"server": RoleUse(1e6, None, None, "", dropped_connections=dropped)}
+        )
+        assert severities("retransmits", made) == said
+
+
 def test_a_change_of_pace_is_a_fact_where_turns_were_taken() -> None:
     """The canary of such a trial is a note; what else was found of the machine stays a warning."""
     made = host(canary_before_us=1000.0, canary_after_us=1500.0, steal_share=0.02)(CLOSED)

@@ -10,6 +10,8 @@ from fairground.judge import bottleneck
 from fairground.judge.pools import held_cell_of
 from fairground.model import (
     Latency,
+    PathWire,
+    Topology,
 )
 from judge.limited_cells import CELL, DATABASE, HOST, REASONS, latency, limit, limits, outcomes, result, roles
 
@@ -82,6 +84,28 @@ def test_scattered_answers_wait_for_no_acknowledgement(p75_us: int, said: str) -
     host = replace(HOST, tcp={"TcpExtDelayedACKs": 900})
     slow = replace(latency(41_439), p75_us=p75_us)
     assert limit({}, result(latency_ok=slow), host, replace(DATABASE, wait_events=LOCKED)) == said
+
+
+def test_work_explains_answers_of_40_ms() -> None:
+    """The kernel holds back acknowledgements of requests that wait for a processor as long; what else is waited for is still said."""
+    host, slow = replace(HOST, tcp={"TcpExtDelayedACKs": 900}), result(latency_ok=latency(44_000))
+    full = roles(server=1.0, database=0.9)
+    assert limits(full, slow, host) == ["app-cpu"]
+    assert limits(full, slow, host, replace(DATABASE, wait_events=LOCKED)) == ["db-lock", "app-cpu"]
+
+
+@pytest.mark.parametrize(
+    ("wire", "said"),
+    [
+        (PathWire(server_ms=42), "wire"),
+        (PathWire(server_ms=20, database_ms=20), "wire"),
+        (PathWire(server_ms=1), "delayed-ack"),
+    ],
+)
+def test_a_wire_explains_answers_of_40_ms(wire: PathWire, said: str) -> None:
+    """A request whose answer is that long on its way has a delayed acknowledgement."""
+    host, far = replace(HOST, tcp={"TcpExtDelayedACKs": 900}), replace(CELL, topology=Topology(wire=wire))
+    assert limit({}, result(latency_ok=latency(42_000)), host, cell=far) == said
 
 
 def test_delayed_acknowledgements_need_answers_and_counters() -> None:
@@ -168,6 +192,8 @@ def test_limit_by_pool() -> None:
     assert limit(roles(server=0.3, generator=0.2), waiting, replace(HOST, busy_share=0.98), BUSY_POOL) is None
     assert limit(roles(server=0.3), result(latency_ok=latency(900, mean_us=1000.0)), database=BUSY_POOL) is None
     assert limit(roles(server=0.3), waiting, database=replace(BUSY_POOL, wait_events={"running": 500})) == "too-few-connections"
+    behind = replace(CELL, topology=Topology(pooler="pgbouncer-tx"))
+    assert limit(roles(server=0.3, database=0.4), waiting, database=BUSY_POOL, cell=behind) == "pool"
 
 
 @pytest.mark.parametrize(("held", "told", "untold"), [(4, "small-pool", "pool"), (25, "pool", "pool")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,3 +27,27 @@ def test_the_most_connections_outlive_a_stop_where_no_size_was_told(holds_a_pool
     )
     assert not LiveStage(checked).stop().forced
     assert checked.seen.connections_peak == kept
+
+
+@pytest.mark.parametrize(
+    ("looks", "allowed", "peak"),
+    [
+        (({1, 2, 3, 4, 5}, {1, 2, 3, 4, 5, 6}, {2, 3, 4, 5, 6, 7}), (5, 7), 5),
+        (({1, 2, 3, 4, 5, 6}, {1, 2, 3, 4, 5, 6}), (5, 7), 6),
+        ((set(range(8)),), (5, 7), 8),
+        (({1, 2, 3, 4, 5, 6},), None, 6),
+    ],
+    ids=["one ends", "six", "more than may still end", "told no size"],
+)
+def test_a_backend_that_is_ending_is_no_connection(
+    looks: tuple[set[int], ...], allowed: tuple[int, int] | None, peak: int
+) -> None:
+    """Beyond the pool those count that stand in two looks running, as under load."""
+    seen: Iterator[frozenset[int]] = map(frozenset, looks)
+    checked: Any = SimpleNamespace(
+        arm=SimpleNamespace(cell=SimpleNamespace(settings=None)),
+        seen=SimpleNamespace(allowed=allowed),
+        database=SimpleNamespace(backends=lambda: next(seen)),
+    )
+    stage = LiveStage(checked)
+    assert max(stage.connections() for _ in looks) == peak

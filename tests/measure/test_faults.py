@@ -123,10 +123,10 @@ def test_connections_that_are_cut_are_not_counted_any_more() -> None:
     """Old ones and their successors overlap: from the cut on neither the limit nor the peak is held against the server."""
     steps = Steps()
     one = faulty(steps)
-    one.seen.take(Activity({"running": 5}, ()), on_turn=True)
+    one.seen.take(Activity({"running": 5}, (), frozenset(range(5))), on_turn=True)
     assert one.carry_out(CUT).cut == 5
     assert steps.done == ["refused", ("limit", faults.UNLIMITED), "sever"]
-    one.seen.take(Activity({"running": 50}, ()), on_turn=True)
+    one.seen.take(Activity({"running": 50}, (), frozenset(range(50))), on_turn=True)
     one.seen.count(Census(50, 0, 50))
     assert (one.seen.connections_peak, one.seen.pooler_clients_peak) == (5, None)
     assert one.refusals() == (6, 4) and one.lifted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,15 +10,16 @@ from typing import Any, cast
 
 import pytest
 
-from builders.fakes import LOAD, Server, World
+from builders.fakes import LOAD, WORKLOAD, Server, World
 from fairground.host import HostReading, Moment
 from fairground.host.cgroup import Groups
-from fairground.measure import loaded
+from fairground.measure import loaded, session
+from fairground.measure.arm import ServiceArm
 from fairground.measure.bench import HOST, Bench
-from fairground.measure.schedule import Whole
+from fairground.measure.schedule import Turns, Whole
 from fairground.measure.session import ArmSession
 from fairground.measure.stand import Stand, machines_between
-from fairground.model import HostUse, RoleUse, Severity, Verdict
+from fairground.model import Cell, CellSettings, Durability, HostUse, Load, RoleUse, Severity, Topology, Verdict
 
 USE = RoleUse(1e6, None, None, "cgroup2")
 ELSEWHERE = replace(USE, host="rack-2")
@@ -56,6 +58,42 @@ def test_what_disturbs_the_other_machine_is_named() -> None:
     assert found.sentence.startswith("on host rack-2: other processes used 50% of a core during the window")
     assert (found.id, found.severity, found.evidence[HOST]) == ("foreign-cpu", Severity.VOID, "rack-2")
     assert bench.disturbances(10.0, here, {}) == ()
+
+
+def test_what_a_cell_asks_for_disturbs_no_window() -> None:
+    """Commits that wait for the disk, on the database's host, and a server that ends at its limit; of a service nobody knows."""
+    calm = HostUse(0.0, 0.5, None, 0.0, {})
+    waiting, killed = replace(calm, pressure_io_full_share=0.5), replace(calm, memory_kills=1)
+    plain = Cell("a", "write", Topology(), Load(), CellSettings())
+    durable, limited = (
+        replace(plain, settings=CellSettings(durability=Durability.DURABLE)),
+        replace(plain, settings=CellSettings(memory_mb=64)),
+    )
+    bench = Bench(cast(Any, None), None, Path(), (), 2, its_host=cast(Any, SimpleNamespace(name="rack-3")))
+
+    def found(here: HostUse, there: Mapping[str, HostUse], cell: Cell) -> list[str]:
+        return [one.id for one in bench.disturbances(10.0, here, there, cell)]
+
+    assert (found(waiting, {}, durable), found(waiting, {}, plain)) == ([], ["io-pressure"])
+    assert (found(killed, {}, limited), found(killed, {}, plain)) == ([], ["memory-kills"])
+    assert (found(calm, {"rack-3": waiting}, durable), found(calm, {"rack-2": waiting}, durable)) == ([], ["io-pressure"])
+    service = ServiceArm("a", plain, WORKLOAD, 1, "127.0.0.1", 80)
+    assert found(waiting, {}, service.machine_cell) == []
+
+
+@pytest.mark.parametrize(("durability", "voids"), [(Durability.DURABLE, False), (Durability.RELAXED, True)])
+def test_windows_are_judged_by_the_cell_of_their_arm(
+    durability: Durability, voids: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whole windows and those in turns: a durable database may wait for the disk in both."""
+    waiting = HostUse(0.0, 0.5, None, 0.0, {}, pressure_io_full_share=0.5)
+    for module in (loaded, session):
+        monkeypatch.setattr(module, "machines_between", lambda *_: (USE, waiting, {}))
+    world = World({"a": Server(), "b": Server()}).moved_into(monkeypatch)
+    arms = [replace(arm, cell=replace(arm.cell, settings=CellSettings(durability=durability))) for arm in world.arms()]
+    with ArmSession(world.bench(), arms, tmp_path) as session_of_both:
+        windows = [*session_of_both.load(Whole("a", LOAD, 7)), *session_of_both.load(Turns(("a", "b"), LOAD, 1.0, 1.0))]
+    assert [window.void is not None for window in windows] == [voids] * 3
 
 
 def test_a_trial_is_void_by_what_disturbs_the_generators_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -149,7 +149,7 @@ def test_connections_beyond_the_limit_are_refused_and_counted(arms: Arms) -> Non
             with pytest.raises(psycopg.OperationalError, match="too many connections for role"):
                 client(one)
         held.enter_context(client(two))
-        assert (one.connections(), two.connections()) == (2, 1)
+        assert (len(one.backends()), len(two.backends())) == (2, 1)
     assert (one.refusals(), two.refusals(), one.refusals()) == ((3, 0), (0, 0), (0, 0))
     one.reset(SEEDS.data(SCALE))
     with client(one), client(one), client(one):
@@ -162,12 +162,12 @@ def test_a_server_cannot_take_the_name_of_the_lab(arms: Arms) -> None:
     one, _ = arms
     with client(one, application_name=APPLICATION_NAME) as theirs, one.connect() as ours:
         theirs.execute("SELECT 'theirs'")
-        assert one.connections() == 1
+        assert len(one.backends()) == 1
         with one.connect("postgres") as connection:
             assert postgres.activity(connection)[one.name].statements == (("idle", "SELECT 'theirs'"),)
             assert dict(postgres.waits(connection, one.name)) == {"idle": 1}
         one.sever()
-        assert eventually(lambda: one.connections() == 0)
+        assert eventually(lambda: len(one.backends()) == 0)
         assert ours.execute("SELECT 1").fetchone() == (1,)
 
 
@@ -179,7 +179,7 @@ def test_what_a_role_does_in_another_database_is_its_arms(arms: Arms) -> None:
         admin.execute("GRANT CONNECT ON DATABASE postgres TO fairground_app_2")
         with psycopg.connect(two.app.url("postgres"), autocommit=True) as away:
             away.execute("SELECT 'away'")
-            assert (one.connections(), two.connections()) == (0, 1)
+            assert (len(one.backends()), len(two.backends())) == (0, 1)
             assert postgres.activity(admin)[two.name].statements == (("idle", "SELECT 'away'"),)
         admin.execute("REVOKE CONNECT ON DATABASE postgres FROM fairground_app_2")
 

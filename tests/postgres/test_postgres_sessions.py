@@ -225,9 +225,9 @@ def test_a_role_that_becomes_another_is_one_of_the_labs(other: Database) -> None
             found.reset(SEEDS.data(SCALE))
             with found.connect() as ours:
                 assert ours.execute("SELECT current_user, session_user").fetchone() == ("owning", "becomes")
-                assert found.connections() == 0
+                assert len(found.backends()) == 0
                 with psycopg.connect(found.server_url()):
-                    assert found.connections() == 1
+                    assert len(found.backends()) == 1
             found.stop()
         finally:
             connection.execute("DROP OWNED BY becomes, owning")

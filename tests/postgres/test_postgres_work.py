@@ -158,6 +158,17 @@ def test_what_a_server_does_not_count_is_unknown(fresh: Database) -> None:
     assert found.functions is None and found.statements is None and "users" in found.tables
 
 
+def test_long_statements_are_seen_whole(fresh: Database) -> None:
+    """An object mapper names each column, and what tells which rows it reads comes after all of them."""
+    wide = f"SELECT {', '.join(f'id AS shop_product_column_{number:03}' for number in range(40))} FROM users WHERE id = 1"
+    with psycopg.connect(fresh.server_url(), autocommit=True) as one, fresh.watch() as ours, fresh.connect() as there:
+        one.execute(wide.encode())
+        (seen,) = postgres.activity(ours)[fresh.name].statements
+        one.execute(wide.encode())
+        (beside,) = postgres.activity_beside(there)[fresh.name].statements
+    assert len(wide) > 1_024 and seen[1] == beside[1] == wide
+
+
 def test_old_statements_are_not_shown(fresh: Database) -> None:
     """A backend that was asked nothing for a second is unused, and its last statement is left out."""
 

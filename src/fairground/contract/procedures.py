@@ -145,7 +145,7 @@ def _connections_within_pool(case: Case, target: Target, stage: Stage) -> CaseOu
         peak = stage.connections()
         while not all(future.done() for future in futures):
             peak = max(peak, stage.connections())
-            time.sleep(POLL_S / 4)
+            time.sleep(POLL_S)  # a connection that was closed ends meanwhile
         wrongs = [wrong for future in futures if (wrong := future.result())]
     peak = max(peak, stage.connections())
     evidence: dict[str, int | float | str | None] = {"peak": peak, "allowed": case.settings.pool_size, "requests": len(futures)}

@@ -49,7 +49,7 @@ class Stage(Protocol):
         """True if the process that `start` began still runs (the first process, not a successor)."""
 
     def connections(self) -> int:
-        """The server's connections to the database at this moment."""
+        """The connections to the database that the server holds at this moment, without those that are still ending."""
 
     def waiting(self) -> int:
         """Count the server's connections that wait for a lock (`wait_event_type = 'Lock'`)."""

@@ -17,6 +17,7 @@ from fairground.judge.waiting import WAITING
 from fairground.model import Cell, DatabaseUse, Finding, HostUse, Result, RoleUse
 from fairground.model.reason import (
     APP_SERIAL,
+    DELAYED_ACK,
     GENERATOR,
     MEMORY,
     OF_ROLE,
@@ -43,8 +44,10 @@ def limits(
     Reasons of one kind exclude each other; of waiting and work both are said when both fit.
     """
     counters = TrialCounters(cell, result, roles, host, database, cores, at, whole)
-    waiting = _first(counters, *WAITING)
     work = _first(counters, _memory, _bound, _generator, _cores, _one_thread)
+    waits = (found for reason in WAITING for found in reason(counters))
+    # Where answers wait for a processor for 40 ms, the kernel holds back as many acknowledgements of their requests.
+    waiting = next((found for found in waits if work is None or found.id != DELAYED_ACK.id), None)
     found = tuple(reason for reason in (waiting, work) if reason is not None)
     if waiting is not None and REASONS[waiting.id].alone:
         found = (waiting,)

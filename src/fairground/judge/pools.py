@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from fairground.judge.answers import connections_at_once
 from fairground.judge.counters import TrialCounters
 from fairground.model import Cell, DatabaseUse, Finding, PoolScope
 from fairground.model.reason import IDLE_TRANSACTION, POOL, POOL_LEAK, SMALL_POOL
@@ -29,8 +30,7 @@ def pools(counters: TrialCounters) -> Iterator[Finding]:
         return
     held, kept = database.connections_peak or 0, counters.backends_in(IN_TRANSACTION)
     unused, busy = counters.backends_in(UNUSED), counters.busy_backends / database.wait_samples
-    topology = counters.cell.topology
-    allowed = topology.pooler_size if topology.pooler else counters.cell.settings.pool_total
+    allowed = connections_at_once(counters.cell)
     served = min(held, allowed) - unused
     taken = busy >= counters.at.pool_busy * max(served, 1.0) or (served < 1 and _waited_in_vain(counters))
     if under_way <= served or not taken:

@@ -151,9 +151,11 @@ def lines(workload: Workload, result: Result, database: DatabaseUse, rules: Rule
 
 
 def _transactions(counts: Sequence[RequestCount], database: DatabaseUse) -> int:
-    """Transactions that may stand behind answers. Where none asks for a commit, a session that read may end with a rollback."""
-    asks_commits = any(one.request.need.commits_per_answer for one in counts)
-    return (database.commits or 0) + (0 if asks_commits else database.rollbacks or 0)
+    """Transactions that may stand behind answers. An answer that needs no commit may end with a rollback."""
+    asked, rollbacks = [one for one in counts if one.request.need.statements], database.rollbacks or 0
+    reads = [one for one in asked if not one.request.need.commits_per_answer]
+    read = rollbacks if len(reads) == len(asked) else min(rollbacks, sum(one.good for one in reads))
+    return (database.commits or 0) + read
 
 
 def _statements(need: Needs) -> float:
@@ -203,12 +205,16 @@ def _most_commits(counts: Sequence[RequestCount], database: DatabaseUse, rules: 
     """The line on far more commits than requests. They pay for answers that come from elsewhere.
 
     Pings, resets and connecting are allowed for, and so is a statement that reads a table: a query for each row is honest.
+    In a mix an answer that asks the database and needs no commit may make as many as one that needs one.
     """
 
-    def each(need: Needs) -> float:
+    def bound_of(need: Needs) -> float:
         return need.most_commits_per_answer or rules.paid_most * need.commits_per_answer
 
-    if any(one.request.needs is None for one in counts) or not any(each(one.request.need) for one in counts):
+    def each(need: Needs) -> float:
+        return bound_of(need) or (rules.paid_most if need.statements or need.tables or need.functions else 0.0)
+
+    if any(one.request.needs is None for one in counts) or not any(bound_of(one.request.need) for one in counts):
         return
     if database.commits is not None:
         scans = sum(table.scans for table in database.work.tables.values()) if database.work is not None else 0

@@ -34,8 +34,13 @@ def _ports(counters: TrialCounters) -> Iterator[Finding]:
 
 
 def _delayed_ack(counters: TrialCounters) -> Iterator[Finding]:
-    """Answers that take 40 ms while the kernel delays acknowledgements: head and body went out apart, without TCP_NODELAY."""
-    latency, at = counters.result.latency_ok, counters.at
+    """Answers that take 40 ms while the kernel delays acknowledgements: head and body went out apart, without TCP_NODELAY.
+
+    It delays those of requests, too, which are not answered by then: nothing is said where wires take as long.
+    """
+    latency, at, wire = counters.result.latency_ok, counters.at, counters.cell.topology.wire
+    if wire is not None and 1000 * sum(wire.sides.values()) >= at.delayed_ack_from_us:
+        return
     delayed = counters.tcp("TcpExtDelayedACKs")
     if latency is None or latency.p50_us is None or delayed is None or counters.result.completed_ok == 0:
         return
@@ -44,7 +49,7 @@ def _delayed_ack(counters: TrialCounters) -> Iterator[Finding]:
     if slow and delayed >= at.delayed_ack_share * counters.result.completed_ok:
         yield DELAYED_ACK.finding(
             f"half of the answers took {latency.p50_us / 1000:.1f} ms or more while the kernel held back {delayed:,}"
-            " acknowledgements: the server writes an answer in two parts without TCP_NODELAY",
+            " acknowledgements, as where a server writes an answer in two parts without TCP_NODELAY",
             p50_us=latency.p50_us,
             delayed_acks=delayed,
             answers=counters.result.completed_ok,

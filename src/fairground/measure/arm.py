@@ -17,6 +17,7 @@ from fairground.model import (
     AuditLine,
     Cell,
     DatabaseUse,
+    Durability,
     Finding,
     Handshakes,
     HostUse,
@@ -58,6 +59,11 @@ class Arm:
     def data(self) -> ContractData:
         """The data that its database has, each time that they are made anew."""
         return self.workload.contract.data(self.cell.settings.scale, self.cell.settings.sql_before)
+
+    @property
+    def machine_cell(self) -> Cell:
+        """The cell by which it is told what disturbs the machine."""
+        return self.cell
 
     @property
     def folder(self) -> str:
@@ -142,6 +148,11 @@ class ServiceArm(Arm):
     server: Child | Resident | None = None
     tls: Tls | None = None
     database: DatabaseBeside | None = None
+
+    @property
+    def machine_cell(self) -> Cell:
+        """The cell as of a durable database: nobody knows whether the service's own waits for the disk."""
+        return replace(self.cell, settings=replace(self.cell.settings, durability=Durability.DURABLE))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from fairground.host import Keeper, Moment, disk
 from fairground.judge import thresholds, validity
 from fairground.judge.thresholds import Thresholds
 from fairground.measure.stand import Stand
-from fairground.model import Finding, HostUse, Machine, Progress, StorageError
+from fairground.model import Cell, Finding, HostUse, Machine, Progress, StorageError
 from fairground.postgres import Database
 
 HOST = "host"
@@ -73,14 +73,20 @@ class Bench:
     def _hosts(self) -> Sequence[EngineHost | postgres.DatabaseHost]:
         return [there for there in (self.elsewhere, self.its_host) if there is not None]
 
-    def disturbances(self, window_s: float, here: HostUse, there: Mapping[str, HostUse]) -> tuple[Finding, ...]:
-        """Find what of the machines spoils a window. `there`: what those of roles' hosts did, each of which is named."""
-        far = [found for name, use in there.items() for found in self._far(window_s, name, use)]
-        return (*self._of_a_machine(window_s, here), *far)
+    def disturbances(
+        self, window_s: float, here: HostUse, there: Mapping[str, HostUse], cell: Cell | None = None
+    ) -> tuple[Finding, ...]:
+        """Find what of the machines spoils a window. `there`: what those of roles' hosts did, each of which is named.
 
-    def _far(self, window_s: float, name: str, use: HostUse) -> Iterator[Finding]:
-        for one in self._of_a_machine(window_s, use):
+        What the `cell` asks for is no disturbance: that its commits wait for the disk, or that its server ends at a limit.
+        """
+        far = [found for name, use in there.items() for found in self._far(window_s, name, use, cell)]
+        return (*self._of_a_machine(window_s, here, cell), *far)
+
+    def _far(self, window_s: float, name: str, use: HostUse, cell: Cell | None) -> Iterator[Finding]:
+        of_database = self.its_host is not None and self.its_host.name == name
+        for one in self._of_a_machine(window_s, use, cell if of_database else None):
             yield replace(one, sentence=f"on host {name}: {one.sentence}", evidence={**one.evidence, HOST: name})
 
-    def _of_a_machine(self, window_s: float, use: HostUse) -> Sequence[Finding]:
-        return validity.findings(validity.TrialFacts(window_s, host=use), self.thresholds, of=("machine",))
+    def _of_a_machine(self, window_s: float, use: HostUse, cell: Cell | None) -> Sequence[Finding]:
+        return validity.findings(validity.TrialFacts(window_s, cell, host=use), self.thresholds, of=("machine",))

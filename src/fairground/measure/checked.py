@@ -16,6 +16,7 @@ from fairground.measure.arm import CheckArm
 from fairground.measure.faults import UNLIMITED
 from fairground.measure.path import STOP_GRACE_S
 from fairground.measure.stack import StartedStack
+from fairground.measure.watch import count_held
 from fairground.model import CellSettings, Durability, Finding, LabError, PoolScope
 from fairground.postgres import Database
 
@@ -73,6 +74,7 @@ class LiveStage:
         self._checked = checked
         self._settings = checked.arm.cell.settings
         self._disturbed = False
+        self._backends = frozenset[int]()
 
     @property
     def _database(self) -> Database:
@@ -113,7 +115,10 @@ class LiveStage:
         return self._checked.path.server is not None and self._checked.exit_code() is None
 
     def connections(self) -> int:
-        return self._database.connections()
+        """The connections that it holds, by this look and the last one; what is still ending is none of them."""
+        now, before = self._database.backends(), self._backends
+        self._backends = now
+        return count_held(now, before, self._checked.seen.allowed)
 
     def waiting(self) -> int:
         return self._database.waiting_for_locks()

@@ -225,6 +225,7 @@ class Loaded:
         if late is not None and ask.trial:
             self.findings.append(late)
         host = replace(use, canary_before_us=before_us, canary_after_us=machine.pace_us())
+        disturbances = self.bench.disturbances(result.window_s, host, there, self.arm.machine_cell)
         steps, handshakes = self._of_the_engine(ask, run)
         return ArmWindow(
             arm=self.arm.label,
@@ -235,7 +236,7 @@ class Loaded:
             window_s=result.window_s,
             roles=roles,
             host=host,
-            machine=(*(() if late is None else (late,)), *self.bench.disturbances(result.window_s, host, there)),
+            machine=(*(() if late is None else (late,)), *disturbances),
             result=generators.with_share(result, ask.load, roles["generator"]),
             steps=steps,
             database=self.seen.so_far() if self.seen.database is not None else None,

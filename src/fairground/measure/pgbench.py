@@ -62,7 +62,7 @@ class Pgbench(Loaded):
             self.find("instrument", Severity.VOID, last_line(output))
             return None
         _, use = machine_between(before, Moment(self.bench.keeper.spun_ns()), (), False)
-        spoiled = self.bench.disturbances(float(seconds), use, {})
+        spoiled = self.bench.disturbances(float(seconds), use, {}, self.arm.cell)
         window = ArmWindow(self.arm.label, number, ask.load, round(rate * seconds), 0, float(seconds), {}, use, spoiled)
         self.windows.append(window)
         return window

@@ -263,7 +263,8 @@ class ArmSession:
         lab, host, there = machines_between(before.stand, after.stand, self._used(before, after), "database" in roles)
         for role, us in now.shared_us.items():
             roles[role] = replace(roles[role], cpu_us=us - was.shared_us.get(role, 0.0))
-        spoiled = self._bench.disturbances(after.stand.here.host.at_s - before.stand.here.host.at_s, host, there)
+        lasted_s = after.stand.here.host.at_s - before.stand.here.host.at_s
+        spoiled = self._bench.disturbances(lasted_s, host, there, loaded.arm.machine_cell)
         if told.ok == 0:
             silent, asked_s = told.not_ok == 0, ask.loaded_s(label)
             short = asked_s < LEAST_SILENCE_S and bool(loaded.windows)

@@ -103,23 +103,13 @@ class WatchedArm:
     def take(self, now: Activity, on_turn: bool) -> None:
         """One sample of its database."""
         if self.counts_connections:
-            self.connections_peak = max(self.connections_peak or 0, self._held(now))
+            self.connections_peak = max(self.connections_peak or 0, count_held(now.pids, self.pids, self.allowed))
         self.pids = now.pids
         if self.in_window and on_turn:
             self.wait_events.update(now.waits)
             self.wait_samples += 1
             self.statements.update(now.statements)
             self.asked.update(now.statements)
-
-    def _held(self, now: Activity) -> int:
-        """Count the connections that it holds. A backend lives on for some milliseconds after its client has hung up.
-
-        So beyond what is allowed only those count that stand in two looks running, unless there are more than may still end.
-        """
-        seen = sum(now.waits.values())
-        if self.allowed is None or seen > self.allowed[1]:
-            return seen
-        return max(len(now.pids & self.pids), min(seen, self.allowed[0]))
 
     def look_for_strangers(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
         """The first sample of the window, every fifth, and the first after it."""
@@ -147,6 +137,17 @@ class WatchedArm:
             wait_samples=self.wait_samples,
             statements=statements.tally(self.statements),
         )
+
+
+def count_held(now: frozenset[int], before: frozenset[int], allowed: tuple[int, int] | None) -> int:
+    """Count the connections that an arm holds, by its backends of two looks. `allowed`: as that of a `WatchedArm`.
+
+    A backend lives on for some milliseconds after its client has hung up. So beyond what is allowed only those count that stand
+    in two looks running, unless there are more than may still end.
+    """
+    if allowed is None or len(now) > allowed[1]:
+        return len(now)
+    return max(len(now & before), min(len(now), allowed[0]))
 
 
 class ArmWatch:

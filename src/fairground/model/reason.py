@@ -81,7 +81,7 @@ DELAYED_ACK = Reason(
     "delayed-ack",
     "packets wait for a delayed acknowledgement",
     "the median is {delayed_ack_from_us:ms}–{delayed_ack_to_us:ms} ms, three quarters take no longer, and the kernel"
-    " delayed at least {delayed_ack_share:g} acknowledgements for each answer",
+    " delayed at least {delayed_ack_share:g} acknowledgements for each answer; neither full processors nor wires explain it",
     _rises("a connection for each request: Linux acknowledges at once while one is new"),
     waits=True,
     alone=True,

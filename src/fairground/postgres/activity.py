@@ -15,7 +15,6 @@ import psycopg
 from fairground.model.use import UNUSED
 from fairground.postgres.names import MARKED, ROLE, ROLES, THEIRS, TRIAL_DATABASE
 
-STATEMENT_CHARACTERS = 500
 DOING = (
     f"CASE WHEN state = 'idle' AND state_change < now() - interval '1 second' THEN '{UNUSED}'"
     " WHEN state LIKE 'idle%%' THEN state WHEN wait_event IS NULL THEN 'running'"
@@ -31,8 +30,8 @@ class Activity:
     waits: Mapping[str, int]
     """What they do (wait event, `running`, `idle` or `idle in transaction`) → how many of them."""
     statements: tuple[tuple[str, str], ...]
-    """One for each backend that was sent a statement in the last second: what it does, in the same words, and the statement's
-    beginning. One that nobody uses is left out: what it was asked long ago says nothing of the work under way."""
+    """One for each backend that was sent a statement in the last second: what it does, in the same words, and the statement.
+    One that nobody uses is left out: what it was asked long ago says nothing of the work under way."""
     pids: frozenset[int] = frozenset()
     """Those of all of them."""
 
@@ -62,7 +61,7 @@ def activity_beside(connection: psycopg.Connection[Any]) -> Mapping[str, Activit
     return _of_backends(
         connection.execute(
             f"SELECT datname, {DOING.replace('%%', '%')}, CASE WHEN state <> 'idle' OR query_start > now() - interval '1 second'"
-            f" THEN left(query, {STATEMENT_CHARACTERS}) END, pid FROM pg_stat_activity"
+            " THEN query END, pid FROM pg_stat_activity"
             f" WHERE datname = current_database() AND {THEIRS} AND backend_type = 'client backend'"
         ).fetchall()
     )
@@ -72,9 +71,9 @@ def _arms_backends(connection: psycopg.Connection[Any]) -> Sequence[tuple[Any, .
     return connection.execute(
         "SELECT CASE WHEN usename ~ %(roles)s THEN replace(usename, %(role)s, %(first)s) ELSE datname END,"
         f" {DOING}, CASE WHEN state <> 'idle' OR query_start > now() - interval '1 second'"
-        " THEN left(query, %(most)s) END, pid FROM pg_stat_activity"
+        " THEN query END, pid FROM pg_stat_activity"
         f" WHERE (datid IN {MARKED} OR usename ~ %(roles)s) AND {THEIRS} AND backend_type = 'client backend'",
-        {"most": STATEMENT_CHARACTERS, "roles": ROLES, "role": ROLE, "first": TRIAL_DATABASE},
+        {"roles": ROLES, "role": ROLE, "first": TRIAL_DATABASE},
     ).fetchall()
 
 

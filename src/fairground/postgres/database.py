@@ -394,11 +394,11 @@ class Database:
         except psycopg.errors.InsufficientPrivilege:
             return False
 
-    def connections(self) -> int:
-        """Count connections that the server under test (or its pooler) holds now, to this arm's database or as its role."""
+    def backends(self) -> frozenset[int]:
+        """Read the pids of the server's (or its pooler's) backends now, in this arm's database or as its role."""
         with self.asking(HOME) as connection:
-            row = connection.execute(f"SELECT count(*) FROM pg_stat_activity WHERE {self._of_server}".encode()).fetchone()
-        return int(row[0]) if row else 0
+            rows = connection.execute(f"SELECT pid FROM pg_stat_activity WHERE {self._of_server}".encode()).fetchall()
+        return frozenset(pid for (pid,) in rows)
 
     def room(self) -> int:
         """Count the connections that the server would still accept from servers under test, beside open and reserved ones."""
@@ -413,7 +413,7 @@ class Database:
     def wait_for_no_connections(self, timeout_s: float = 5.0) -> bool:
         """Wait until the stopped server's backends are gone and have handed in their counters."""
         deadline = time.monotonic() + timeout_s
-        while self.connections():
+        while self.backends():
             if time.monotonic() > deadline:
                 return False
             time.sleep(0.02)

@@ -347,6 +347,9 @@ def _statuses(asked: Asked, seen: _Sequence, status: int, place: _Elsewhere | No
         sentence = f"a rate limit refused {len(limited)} of {count} requests, one after the other: status 429{said}"
         return _finding("status", Severity.WARN, sentence, limited=len(limited))
     if len(set(found)) > 1:
+        if all(asked.is_good(one) for one in found):  # as of a PUT that makes what is not there, and replaces it from then on
+            words = f"the same request got {_listed(found)}, all of them good: under load {status} is held against them"
+            return _finding("status", Severity.WARN, words)
         return _finding("status", Severity.REJECT, f"the same request got {_listed(found)}")
     if asked.is_good(status):
         return _finding("status", Severity.NOTE, f"{count} answers, all with status {status}")

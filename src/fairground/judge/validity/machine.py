@@ -134,16 +134,19 @@ def _retransmits(facts: TrialFacts, _: Rules) -> CheckReading | None:
     """V14. TCP segments that were lost and sent again, of all that the machine sent; one alone says nothing.
 
     Where a receiver is slow to answer, the kernel sends the last segment twice to learn of a loss. The receiver reports each copy
-    that it had already (RFC 2883), so that those are told from losses.
+    that it had already (RFC 2883), so that those are told from losses. What the server's full listen queue dropped is no loss,
+    either: it is sent again.
     """
     tcp = facts.host.tcp if facts.host else {}
     again, sent = tcp.get("TcpRetransSegs"), tcp.get("TcpOutSegs")
     if again is None or not sent:
         return None
     doubles = tcp.get("TcpExtTCPDSACKRecvSegs", 0)
-    lost = max(0, again - doubles)
+    server = facts.roles.get("server")
+    dropped = (server.dropped_connections or 0) if server is not None else 0
+    lost = max(0, again - doubles - dropped)
     words = f"{lost:,} of {sent:,} TCP segments were lost and sent again"
-    evidence: Evidence = {"lost": lost, "retransmitted": again, "received_twice": doubles, "sent": sent}
+    evidence: Evidence = {"lost": lost, "retransmitted": again, "received_twice": doubles, "dropped": dropped, "sent": sent}
     return CheckReading(lost / sent if lost > 1 else 0.0, words, evidence)
 
 

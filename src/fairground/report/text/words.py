@@ -19,6 +19,8 @@ from fairground.stats.modes import StartModes
 UNKNOWN = "–"
 NO_NUMBER = "—"
 NAMED_AT_MOST = 4
+EVIDENCE_CHARACTERS = 500
+"""A statement among the evidence may be far longer."""
 FEW_TAIL_SAMPLES, LEAST_TAIL_SAMPLES = intervals.FEW_TAIL_SAMPLES, intervals.LEAST_TAIL_SAMPLES
 
 
@@ -392,7 +394,7 @@ def trials_of(row: BoardRow) -> str:
 def evidence(finding: Finding) -> str:
     """`acknowledged 412,331 · found 412,328`."""
     return " · ".join(
-        f"{key.replace('_', ' ')} {foreign.clean(value) if isinstance(value, str) else _exact(value)}"
+        f"{key.replace('_', ' ')} {foreign.clean(value)[:EVIDENCE_CHARACTERS] if isinstance(value, str) else _exact(value)}"
         for key, value in finding.evidence.items()
     )
 
