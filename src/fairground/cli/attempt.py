@@ -82,7 +82,7 @@ def try_(context: typer.Context, given: Given) -> None:
     http://127.0.0.1:3001/x
     """
     if given["resume"] is not None and given["against"] is None:
-        refuse_beside_resume(context, OPTIONS, MAY_GO_ON, "try")
+        refuse_beside_resume(context, MAY_GO_ON, "try")
     run(given)
 
 

@@ -10,6 +10,7 @@ import typer
 
 from fairground import records
 from fairground.cli import say, typed
+from fairground.cli.arguments import options_of, refuse_beside_resume, refuse_others
 from fairground.cli.follow import Voice, finish
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.cli.seats import seat_verb
@@ -75,7 +76,7 @@ MAY = frozenset(
 
 def compare(context: typer.Context, given: Given, places: Places) -> None:
     """Count two stacks or two revisions, or hold two counted records against each other."""
-    _refuse_others(context, options_of(context))
+    _refuse_others(context, given)
     rule = None if given["fail_on"] is None else fail_on.parse_counted(given["fail_on"])
     known, a, b = places.load_servers(), given["a"], given["b"]
     _refuse_urls([text for text in (a, b) if text is not None])
@@ -85,7 +86,7 @@ def compare(context: typer.Context, given: Given, places: Places) -> None:
         found = counts.between(*(records.load(records.find(places.results, text, RecordKind.COUNT)) for text in (a, b)))
         if given["where"] and not found.where:
             raise LabError("the two records do not say where: they were counted without `--where`", "count both again with it")
-        _refuse_beside_records(context)
+        refuse_others(context, ("a", "b", "count", "where", "fail_on", "markdown"), OF_RECORDS)
         _say(found, None, given["markdown"], given["as_json"], rule)
         return
     else:
@@ -99,7 +100,7 @@ def compare(context: typer.Context, given: Given, places: Places) -> None:
 
 def run(context: typer.Context, given: Given, places: Places) -> None:
     """Count stacks on workloads."""
-    _refuse_others(context, options_of(context))
+    _refuse_others(context, given)
     if given["suite"] is not None:
         raise LabError(
             "`--count` goes with `--stack`: a suite says how time is measured", "./fairground run --count --stack SERVER"
@@ -140,37 +141,16 @@ def refuse_without(given: Given) -> None:
         raise LabError("`--counters` goes with `--count`: it says how work is counted", "leave it out, or add --count")
 
 
-def options_of(context: typer.Context) -> dict[str, str]:
-    """Name → spelling of the options that stand on the command line."""
-    found = {}
-    for one in context.command.params:
-        name = str(one.name)
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            found[name] = next(iter(one.opts), name)
-    return found
-
-
-def _refuse_others(context: typer.Context, said: dict[str, str]) -> None:
-    """LabError for an option that says how time is measured."""
-    for name, spelling in said.items():
+def _refuse_others(context: typer.Context, given: Given) -> None:
+    """LabError for an option that says how time is measured, or what a new count is where one goes on."""
+    for name, spelling in options_of(context).items():
         if name not in MAY and name != "suite":
             raise LabError(
                 f"`{spelling}` cannot be combined with `--count`, which counts work and measures no time",
                 f"leave `{spelling}` out",
             )
-    if "resume" in said and (
-        beside := sorted(said.keys() - {"resume", "count", *(one.name for one in options.SHARED), "fail_on", "markdown"})
-    ):
-        raise LabError(f"`{said[beside[0]]}` cannot be combined with `--resume`", "leave it out")
-
-
-def _refuse_beside_records(context: typer.Context) -> None:
-    """LabError for an option that says how is counted, where two records are compared as they are."""
-    said = options_of(context)
-    spoken = {"a", "b", "count", "where", "fail_on", "markdown", *(one.name for one in options.SHARED)}
-    if beside := sorted(said.keys() - spoken):
-        raise LabError(f"`{said[beside[0]]}` {OF_RECORDS}", "leave it out")
+    if given["resume"] is not None:
+        refuse_beside_resume(context, ("count", "fail_on", "markdown"), "count")
 
 
 def _refuse_urls(names: Collection[str]) -> None:

@@ -63,7 +63,7 @@ def replicate(context: typer.Context, given: Given) -> None:
     ./fairground replicate all --dry-run
     """
     if given["resume"] is not None and given["suite"] != ALL:  # of all suites, it says how those after it are measured
-        refuse_beside_resume(context, OPTIONS, MAY_GO_ON, "run")
+        refuse_beside_resume(context, MAY_GO_ON, "run")
     blocks = None if given["blocks"] is None else numbers.repeats("--blocks", given["blocks"])
     asked = ReplicationAsked(
         given["suite"],

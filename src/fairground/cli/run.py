@@ -46,7 +46,7 @@ def run(context: typer.Context, given: Given) -> None:
     inputs = Inputs(places, typed.command(), given["database"], why_s=why_s, prior=not given["no_prior"])
     place = placed.placed_roles(given)
     if given["resume"] is not None:
-        refuse_beside_resume(context, options.OPTIONS, MAY_GO_ON, "run")
+        refuse_beside_resume(context, MAY_GO_ON, "run")
         _resume(given, place, inputs, voice)
         return
     if place and elsewhere.SERVER not in dict(place):
