@@ -36,41 +36,14 @@ BUDGET_S = 600.0
 """Most seconds of a counted run, where nobody says how many; two starts of each arm are made in any case."""
 WARMUP_S = 60.0
 """A warm-up that has not settled by then is told."""
-COMMON = (
-    "count",
-    "where",
-    "counters",
-    "workload",
-    "contract",
-    "connections",
-    "budget",
-    "requests",
-    "threads",
-    "workers",
-    "pool_size",
-    "no_prepared",
-)
 OF_RECORDS = "goes with what is measured, and two records are compared as they are"
 """Why an option that says how to measure says nothing beside two records."""
-MAY = frozenset(
-    {
-        *(
-            *COMMON,
-            "durable",
-            "pin",
-            "postgres_version",
-            "seats",
-            "seed",
-            "resume",
-            "scale",
-            "timeout_ms",
-            "pool_wait_ms",
-            "stack",
-        ),
-        *("pool_per_worker", "memory_mb", "postgres", "a", "b", "revisions", "width", "fail_on", "markdown"),
-        *(one.name for one in (*options.SHARED, *options.ONE_PATH)),
-    }
-)
+MAY = frozenset({
+    "a", "b", "budget", "connections", "contract", "count", "counters", "durable", "fail_on", "markdown", "memory_mb",
+    "no_prepared", "pin", "pool_per_worker", "pool_size", "pool_wait_ms", "postgres", "postgres_version", "requests",
+    "resume", "revisions", "scale", "seats", "seed", "stack", "threads", "timeout_ms", "where", "width", "workers", "workload",
+    *(one.name for one in (*options.SHARED, *options.ONE_PATH)),
+})  # fmt: skip
 """Options that go with `--count`; all others are about time, or about another way to measure."""
 
 
