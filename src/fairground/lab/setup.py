@@ -1,4 +1,4 @@
-"""The parts that use cases share: what they start and must stop, what they build, and the versions of it here."""
+"""The seats, cores and amounts that use cases ask of this machine, and the versions of the lab's own parts."""
 
 from __future__ import annotations
 
