@@ -98,7 +98,7 @@ def _say_plans(plans: Mapping[str, Plan], as_json: bool) -> None:
     if len(plans) == 1:
         say.the_plan(next(iter(plans.values())), as_json)
         return
-    took_s = {name: plan.estimate_s(planned) for name, planned in plans.items()}
+    took_s = {name: plan.estimate_s(planned.slots) for name, planned in plans.items()}
     if as_json:
         say.document({name: {"estimate_s": took_s[name], "plan": plain(planned)} for name, planned in plans.items()})
         return

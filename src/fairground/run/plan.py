@@ -107,7 +107,7 @@ def build(
         return join(*_in_blocks(suite, whole, join))
     of_one, fitted = replace(suite, blocks=1, controls=suite.controls is not False), whole
     if suite.fits:
-        of_one, fitted = _fitted(of_one, whole, suite.budget_s / windows.BLOCKS, lambda *one: estimate_s(join(*one)))
+        of_one, fitted = _fitted(of_one, whole, suite.budget_s / windows.BLOCKS, lambda *one: estimate_s(join(*one).slots))
     blocks = _most_blocks(join(of_one, fitted), hosts * suite.budget_s)
     return join(replace(suite, blocks=blocks, turns_s=of_one.turns_s), fitted)
 
@@ -124,8 +124,8 @@ def _in_blocks(
         return asked, parts
     whole = join(replace(asked, blocks=1), parts)
     steps = len(windows.SHORTER_S) if all(slot.round for slot in whole.slots) else windows.WARM_STEPS
-    block_s = estimate_s(whole) / windows.BLOCKS
-    of_one, fitted = _fitted(replace(asked, blocks=1), parts, block_s, lambda *one: estimate_s(join(*one)), steps)
+    block_s = estimate_s(whole.slots) / windows.BLOCKS
+    of_one, fitted = _fitted(replace(asked, blocks=1), parts, block_s, lambda *one: estimate_s(join(*one).slots), steps)
     return replace(asked, turns_s=of_one.turns_s), fitted
 
 
@@ -197,13 +197,8 @@ def of_suite(
     return build(suite, parts, command, unavailable, hosts)
 
 
-def estimate_s(plan: Plan) -> float:
-    """Seconds that the plan will take, from its loads alone; retries are not foreseen."""
-    return plan_seconds(plan.slots)
-
-
-def plan_seconds(slots: Iterable[PlanSlot]) -> float:
-    """Seconds that these slots will take, from their loads alone."""
+def estimate_s(slots: Iterable[PlanSlot]) -> float:
+    """Seconds that these slots will take, from their loads alone; retries are not foreseen."""
     return sum(_slot_s(slot) for slot in slots)
 
 
@@ -215,7 +210,7 @@ def _least_s(slots: Iterable[PlanSlot]) -> float:
 def remaining_s(plan: Plan, done: Collection[int], mean: float | None) -> float:
     """Seconds left when the slots numbered in `done` are done and took `mean` seconds each (None: not known yet)."""
     rest = [slot for slot in plan.slots if slot.number not in done]
-    return plan_seconds(rest) if mean is None else mean * len(rest)
+    return estimate_s(rest) if mean is None else mean * len(rest)
 
 
 def is_worth_a_page(plan: Plan, trial: Trial) -> bool:
@@ -292,7 +287,7 @@ def _room_s(slots: Sequence[PlanSlot], budget_s: float | None) -> float | None:
     """The seconds that a block may take longer than its loads ask for, so that enough fit into a budget; None: there is none."""
     if budget_s is None:
         return None
-    return budget_s / windows.BLOCKS - plan_seconds(slot for slot in slots if slot.block == 1)
+    return budget_s / windows.BLOCKS - estimate_s(slot for slot in slots if slot.block == 1)
 
 
 def _controls(suite: Suite, heats: Sequence[Heat], unavailable: Mapping[str, str]) -> tuple[Control, ...]:
