@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -71,8 +72,8 @@ def compare_services(
         def one_round(effort: RoundsEffort, folder: Path, number: int) -> Round:
             return _round(testbed.bench, (sides[0], sides[1]), effort, folder, number)
 
-        starts = compare.Starts(one_round, effort, record.folder, asked, list(record.entries))
-        yield from record_units(record, until_over(record, starts.make, stopping.comparison_end))
+        start = functools.partial(compare.next_start, one_round, effort, record)
+        yield from record_units(record, until_over(record, start, stopping.comparison_end))
 
 
 def _round(bench: Bench, sides: tuple[_Service, _Service], effort: RoundsEffort, folder: Path, number: int) -> Round:
