@@ -67,12 +67,6 @@ OPTIONS = (
 )  # fmt: skip
 
 
-def some(*names: str) -> tuple[Option, ...]:
-    """The options of these names, for a verb that asks a service the same."""
-    known = {one.name: one for one in OPTIONS}
-    return tuple(known[name] for name in names)
-
-
 @takes(*OPTIONS)
 def try_(context: typer.Context, given: Given) -> None:
     """Any HTTP service: how it behaves on the wire, and its load curve. It needs no contract.

@@ -47,7 +47,7 @@ OPTIONS = (
         argument=True,
         metavar="[URL]",
     ),
-    *attempt.some(*OF_A_SERVICE),
+    *options.some(*OF_A_SERVICE, among=attempt.OPTIONS),
     options.STACK,
     Option(
         "workload",
@@ -84,7 +84,7 @@ def capacity_(context: typer.Context, given: Given) -> None:
     if given["url"] is not None:
         _of_service(given)
         return
-    for option in attempt.some(*OF_A_SERVICE):
+    for option in options.some(*OF_A_SERVICE, among=attempt.OPTIONS):
         if given[option.name] not in (option.default, []):
             raise LabError(
                 f"`{option.spelling}` is of a service, and no URL is given", f"./fairground capacity URL {option.spelling} …"

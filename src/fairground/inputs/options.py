@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -281,9 +281,9 @@ SUITE_HAS_ITS_OWN = (WORKLOAD, CONTRACT, *LOADS, *HOPS, *SETTINGS, VERSION, SQL_
 """What a suite says itself, so that nobody can say it beside a suite."""
 
 
-def some(*names: str) -> tuple[Option, ...]:
+def some(*names: str, among: Sequence[Option] = OPTIONS) -> tuple[Option, ...]:
     """The options of these names, for a verb that takes a few of them."""
-    known = {one.name: one for one in OPTIONS}
+    known = {one.name: one for one in among}
     return tuple(known[name] for name in names)
 
 
