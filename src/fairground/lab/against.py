@@ -18,7 +18,7 @@ from fairground.lab.events import Event, Said, Sink, unheard
 from fairground.lab.preparation import Inputs, prepare
 from fairground.lab.recording import open_record, record_units, until_over
 from fairground.measure import Bench, rounds
-from fairground.measure.arm import ServiceArm
+from fairground.measure.arm import ServiceArm, seed_of_start
 from fairground.measure.rounds import RoundsEffort
 from fairground.model import Audit, Cell, CellSettings, Finding, LabError, Load, Severity, Topology, Workload, secret
 from fairground.model.pair import Round
@@ -141,4 +141,4 @@ class _Service:
         workload = several or question.workload(request, self.conduct)
         process, _ = service.process_of(child, request)
         cell = Cell(self.label, workload.id, Topology(), effort.load, CellSettings())
-        return ServiceArm(self.label, cell, workload, 1000 * number, request.host, request.port, process, request.tls)
+        return ServiceArm(self.label, cell, workload, seed_of_start(0, number), request.host, request.port, process, request.tls)

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from fairground.judge import answers
-from fairground.measure.arm import ArmWindow, StackArm
+from fairground.measure.arm import ArmWindow, StackArm, seed_of_start
 from fairground.measure.bench import Bench
 from fairground.measure.schedule import InTurns
 from fairground.measure.session import ArmSession
@@ -48,7 +48,7 @@ def one_start(bench: Bench, asked: WhyAsked, stack: Stack, workloads: Mapping[st
 
 
 def _arm(change: ArmChange, asked: WhyAsked, stack: Stack, workloads: Mapping[str, Workload], number: int) -> StackArm:
-    seed = asked.seed + 1000 * number
+    seed = seed_of_start(asked.seed, number)
     return StackArm(
         change.label, change.cell, workloads[change.label], seed, stack, change.planted, change.statements, change.slowed
     )

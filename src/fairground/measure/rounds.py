@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from fairground.judge import answers
-from fairground.measure.arm import Arm, ArmWindow, StackArm
+from fairground.measure.arm import Arm, ArmWindow, StackArm, seed_of_start
 from fairground.measure.bench import Bench
 from fairground.measure.schedule import TURN_S, InTurns
 from fairground.measure.session import ArmSession
@@ -75,7 +75,7 @@ def round_of(bench: Bench, arms: Sequence[Arm], effort: RoundsEffort, folder: Pa
 def _arm(side: Side, effort: RoundsEffort, number: int) -> StackArm:
     settings = replace(effort.settings, sql_before=side.sql_before)
     cell = Cell(side.stack.id, effort.workload.id, effort.topology, effort.load, settings)
-    return StackArm(side.label, cell, effort.workload, effort.seed + 1000 * number, side.stack, side.planted)
+    return StackArm(side.label, cell, effort.workload, seed_of_start(effort.seed, number), side.stack, side.planted)
 
 
 def _pair(round_: int, number: int, both: Mapping[str, ArmWindow], labels: tuple[str, str]) -> WindowPair:
