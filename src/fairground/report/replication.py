@@ -63,7 +63,7 @@ def html(found: Replication, profile: str) -> str:
         "replication.html",
         f"replication · {found.suite.title}",
         (summary(found).removesuffix("."), f"Published: {found.suite.source}"),
-        facts=(page.start_text(run), *machine, _blocks(found)),
+        facts=(page.minute(run.started_unix_s), *machine, _blocks(found)),
         home=None,
         suite=found.suite,
         run=run,
@@ -133,7 +133,7 @@ def markdown(found: Replication, profile: str) -> str:
     lines = [
         f"## {words.prose(found.suite.title)}",
         "",
-        f"*{found.suite.source}* · suite `{found.suite.id}`, profile `{profile}` · {page.start_text(found.run)} · "
+        f"*{found.suite.source}* · suite `{found.suite.id}`, profile `{profile}` · {page.minute(found.run.started_unix_s)} · "
         f"{machine.cpu_model or 'unknown CPU'}, {words.plural(machine.cores, 'core')} · {_blocks(found)} · {_versions(found)}",
         "",
         summary(found),

@@ -111,7 +111,7 @@ def html(
         script_hash=digest,
         tally=_tally(run),
         missing=len({slot.number for slot in run.plan.slots} - {trial.number for trial in run.everything}),
-        started=start_text(run),
+        started=minute(run.started_unix_s),
         constants=_constants(run),
         cores=seats.of_run(run),
         doubts=_doubts(run, shown),
@@ -205,11 +205,6 @@ def _csv_values(trial: Trial) -> tuple[object, ...]:
         trial.duration_s,
         why,
     )
-
-
-def start_text(run: Run) -> str:
-    """The time at which the run began, in UTC to the minute."""
-    return minute(run.started_unix_s)
 
 
 def contracts(run: Run) -> tuple[str, ...]:
