@@ -286,6 +286,6 @@ def _limits(change: Change) -> str:
     return f"({signed_percent(change[1])} to {signed_percent(change[2])}, 95 % CI)"
 
 
-def signed_percent(share: float) -> str:
+def signed_percent(share: float, decimals: int = 1) -> str:
     """0.0312 → `+3.1 %`."""
-    return f"{share:+.1%}".replace("%", " %").replace("-", "−")
+    return f"{share:+.{decimals}%}".replace("%", " %").replace("-", "−")

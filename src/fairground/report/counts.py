@@ -5,11 +5,13 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from fairground.model import Cell, LabError, Load
 from fairground.model.count import CountArm, CountAsked, CountedStart
 from fairground.model.record import Record
 from fairground.report import where
+from fairground.report.comparison import signed_percent
 from fairground.report.run import page
 from fairground.report.text import words
 from fairground.report.where import WhereTable
@@ -253,7 +255,7 @@ def _sentence(a: str, b: str, line: CountLine, floor: float) -> str:
     ratio, what = line.change.ratio, f"{line.workload}: "
     if ratio is None:
         return f"{what}too few starts to compare the {line.quantity} of {b} and {a}"
-    middle, low, high = (signed_hundredths(one - 1) for one in (ratio.middle, ratio.low, ratio.high))
+    middle, low, high = (signed_percent(one - 1, 2) for one in (ratio.middle, ratio.low, ratio.high))
     amount = f"{middle} ({low} to {high}, 95 % CI)"
     match line.change.word:
         case CountWord.MORE | CountWord.LESS as word:
@@ -305,11 +307,6 @@ def _hundredths(share: float) -> str:
     return f"{share:.2%}".replace("%", " %")
 
 
-def signed_hundredths(share: float) -> str:
-    """0.0102 → `+1.02 %`."""
-    return f"{share:+.2%}".replace("%", " %").replace("-", "−")
-
-
 def document(found: CountReport) -> dict[str, object]:
     """The document for `--json`."""
     rows = [
@@ -358,8 +355,8 @@ def markdown(found: CountReport) -> str:
     for line in found.lines:
         ratio = line.change.ratio
         amounts = ("—", "—") if ratio is None else (
-            signed_hundredths(ratio.middle - 1),
-            f"{signed_hundredths(ratio.low - 1)} … {signed_hundredths(ratio.high - 1)}",
+            signed_percent(ratio.middle - 1, 2),
+            f"{signed_percent(ratio.low - 1, 2)} … {signed_percent(ratio.high - 1, 2)}",
         )  # fmt: skip
         cells = (line.workload, line.quantity, amount(line.a), amount(line.b), *amounts, str(line.change.word))
         table.append("| " + " | ".join(map(words.cell, cells)) + " |")
@@ -392,7 +389,7 @@ def html(found: CountReport, facts: Sequence[str], foot: str, home: str | None =
         names=[(row, list(row.names.items())[:MOST_NAMES]) for row in found.rows if row.names],
         notes=found.notes,
         amount=amount,
-        signed=signed_hundredths,
+        signed=partial(signed_percent, decimals=2),
         share=_hundredths,
         foot=foot,
         home=home,
