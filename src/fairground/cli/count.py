@@ -169,14 +169,14 @@ def _asked(
         compared,
         load,
         settings,
-        1 if given["seed"] is None else given["seed"],
-        budget_s,
-        FLOOR,
-        requests,
-        path,
-        where,
-        natively,
-        width,
+        seed=1 if given["seed"] is None else given["seed"],
+        budget_s=budget_s,
+        floor=FLOOR,
+        requests=requests,
+        topology=path,
+        where=where,
+        counters=natively,
+        width=width,
     )
 
 

@@ -38,11 +38,10 @@ def comparison_asked(a: TryAsked, b: TryAsked, load: Load, budget_s: float, marg
     other += " (B)" if one == other else ""
     pairs = stopping.pairs_within(budget_s, load)
     what = a.requests or f"{a.method.upper()} {secret.redact(_target(a))}"
-    asked = ComparisonAsked(
-        one, other, one, other, None, what, load, CellSettings(), 1,
-        budget_s, WIDTH, pairs, margin, compare.TURN_S,
+    return ComparisonAsked(
+        label_a=one, label_b=other, stack_a=one, stack_b=other, revisions=None, workload=what, load=load, settings=CellSettings(),
+        seed=1, budget_s=budget_s, width=WIDTH, pairs=pairs, margin=margin, turn_s=compare.TURN_S, services=(a, b),
     )  # fmt: skip
-    return replace(asked, services=(a, b))
 
 
 def _target(asked: TryAsked) -> str:
