@@ -10,9 +10,8 @@ from functools import partial
 from fairground.model import Cell, LabError, Load
 from fairground.model.count import CountArm, CountAsked, CountedStart
 from fairground.model.record import Record
-from fairground.report import where
+from fairground.report import frame, where
 from fairground.report.comparison import signed_percent
-from fairground.report.run import page
 from fairground.report.text import words
 from fairground.report.where import WhereTable
 from fairground.run import counting
@@ -378,7 +377,7 @@ def _levels(rows: Sequence[CountRow]) -> list[str]:
 
 def html(found: CountReport, facts: Sequence[str], foot: str, home: str | None = None) -> str:
     """The measurement as a page. `facts` are one line about the machine."""
-    return page.frame_page(
+    return frame.frame_page(
         "count.html",
         f"counted · {found.title}",
         found.sentences or (found.title,),

@@ -12,10 +12,10 @@ from fairground.capacity.service.known import service_of
 from fairground.model import SCHEMA_VERSION, CellSettings, Machine
 from fairground.model.count import CountAsked, CountedStart
 from fairground.model.record import Record, RecordKind
-from fairground.report import capacity, comparison, counts, experiment, visit
+from fairground.report import capacity, comparison, counts, experiment, frame, visit
 from fairground.report.compared import comparison_of
 from fairground.report.counts import CountReport
-from fairground.report.run import page, why
+from fairground.report.run import why
 from fairground.report.text import seats
 
 
@@ -107,7 +107,7 @@ def _machine_facts(record: Record[Any, Any], cells: Sequence[CellSettings] = ())
     """Say when and on which machine something was measured. `cells`: settings that say who shares its cores."""
     machine = record.head.machine
     return (
-        page.minute(record.head.started_unix_s),
+        frame.minute(record.head.started_unix_s),
         machine.cpu_model or "unknown CPU",
         f"{seats.machine(machine.cores, cells)}{', kept from idling' if machine.awake else ''}",
     )

@@ -25,6 +25,7 @@ from fairground.lab import lists
 from fairground.lab.places import Places
 from fairground.model import LabError, foreign
 from fairground.records.site_folder import SiteFolder
+from fairground.report import frame
 from fairground.report.run import page
 from fairground.serve import asked
 from fairground.serve.guard import Guard
@@ -216,7 +217,7 @@ def application(places: Places, site: Path, token: str, hosts: Sequence[str]) ->
     """The guarded application, and the lab behind it, which whoever serves it closes at the end."""
     SiteFolder(site)  # a link, or a folder of something else, is refused
     lab = Lab(places, site)
-    script, digest = page.script_of("live.js")
+    script, digest = frame.script_of("live.js")
     known = asked.Known.of(places)
     stacks = _stacks(places)
 
@@ -224,7 +225,7 @@ def application(places: Places, site: Path, token: str, hosts: Sequence[str]) ->
         first = await asyncio.to_thread(lab.state)
         drawn = Markup(await asyncio.to_thread(lab.picture))
         return HTMLResponse(
-            page.render("live.html", script=script, script_hash=digest, stacks=stacks, known=known, first=first, drawn=drawn)
+            frame.render("live.html", script=script, script_hash=digest, stacks=stacks, known=known, first=first, drawn=drawn)
         )
 
     async def picture(_request: Request) -> Response:
@@ -252,7 +253,7 @@ def application(places: Places, site: Path, token: str, hosts: Sequence[str]) ->
         Route("/picture", picture),
         Mount("/site", SitePages(directory=site)),
     ]
-    scripts = [page.script_of(*names)[1] for names in (page.SCRIPTS, page.FRAMED_SCRIPTS, ("site.js",), ("live.js",))]
+    scripts = [frame.script_of(*names)[1] for names in (page.SCRIPTS, frame.FRAMED_SCRIPTS, ("site.js",), ("live.js",))]
     return Guard(Starlette(routes=routes), token, hosts, scripts), lab
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 
 from fairground.model import Run, foreign
 from fairground.report.boards import Board
+from fairground.report.frame import minute
 from fairground.report.run.crossing import crossings
 from fairground.report.run.grid import GridCell, GridLine, grid, meaning
-from fairground.report.run.page import minute
 from fairground.report.run.story import story
 from fairground.report.text import seats, words
 from fairground.report.text.rows import half_text, half_width, letters

@@ -18,11 +18,11 @@ from markupsafe import Markup
 from fairground.model import Cell
 from fairground.model.count import PROCESSOR, CountArm, CountAsked, CountedStart
 from fairground.model.record import Record
+from fairground.report import frame
 from fairground.report.charts import svg
 from fairground.report.charts.scale import Scale, linear_ticks
 from fairground.report.comparison import signed_percent
 from fairground.report.counts import amount, lasting_cell_of
-from fairground.report.run import page
 from fairground.report.trial import sketch
 from fairground.run import counting
 from fairground.stats import counts
@@ -159,8 +159,8 @@ def sentence(one: CountView) -> str:
 
 def html(history: CountHistory) -> str:
     """The page of one stack and workload, in a folder beside those of the records."""
-    return page.render(
-        "counted.html", history=history, chart=chart(history), sentence=sentence, amount=amount, started=page.minute
+    return frame.render(
+        "counted.html", history=history, chart=chart(history), sentence=sentence, amount=amount, started=frame.minute
     )
 
 
