@@ -59,6 +59,9 @@ class Lab:
         self._word = places.results / records.SERVE_WORD
         self._before = JobProcess.read(self._word)
         self._trouble = ""
+        """Why no pages are written; empty where they are."""
+        self._unseen = ""
+        """Why the run that is watched is not shown; empty where it is."""
         self._watch: RunWatch | None = None
         self._picture = RunPicture()
         self.measures = True
@@ -117,8 +120,8 @@ class Lab:
                 "here": here,
                 "goes_on": measures,
                 "drawing": self._is_drawing,
-                "trouble": self._trouble,
                 "drawn": self._follow(measures, job) if run is not None else "",
+                "trouble": self._trouble or self._unseen,
                 "page": "" if measures or seen is None else self._page_of(seen),
             }
 
@@ -138,12 +141,13 @@ class Lab:
         try:
             now = job["now"] if job is not None else None
             self._picture.follow(self._watch, measures, now is not None and now.get("phase") in LOADED)
-        except Exception:  # its folder was removed, or holds something else now: a record may come from anywhere
-            self._watch = None
+        except Exception as error:  # its folder was removed, or holds something else now: a record may come from anywhere
+            self._lose(error)
         return self._picture.version
 
     def _run(self, folder: Path | None) -> tuple[dict[str, Any] | None, bool]:
         """A run's state and whether it goes on; without a `folder` the last one's. Nothing of one that is damaged or removed."""
+        self._unseen = ""
         try:
             folder = folder or latest(self.places.results)
             if folder is None:
@@ -151,9 +155,13 @@ class Lab:
             if self._watch is None or self._watch.folder != folder:
                 self._watch = RunWatch(folder)
             return self._watch.state(), self._watch.goes_on
-        except Exception:  # as above: whatever is wrong with one record, the lab goes on
-            self._watch = None
+        except Exception as error:  # as above: whatever is wrong with one record, the lab goes on
+            self._lose(error)
             return None, False
+
+    def _lose(self, error: Exception) -> None:
+        """Watch no run, and say why."""
+        self._watch, self._unseen = None, foreign.line(f"the run cannot be shown ({type(error).__name__}: {error})")
 
     def _draw_when_quiet(self) -> None:
         """Look again and again, as long as the lab lives, whether there are pages to write."""
