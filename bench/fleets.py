@@ -89,7 +89,7 @@ def simulated(measured: Plan, count: int) -> Told:
 
 def seconds(task: HostTask) -> float:
     """What a task takes a host: its trials by their loads alone, and what is around them."""
-    return AROUND_S + (0.0 if task.share is None else plan.plan_seconds(task.share.slots))
+    return AROUND_S + (0.0 if task.share is None else plan.estimate_s(task.share.slots))
 
 
 def member(name: str, here: Machine) -> Member:

@@ -18,12 +18,12 @@ import gc, json, os, sys
 import numpy, scipy.stats, typer._adapters, typer._click.decorators
 from fairground.cli import main, verbs
 from fairground.lab.places import Places
-from fairground.report.run import page
+from fairground.report import frame
 Places().load_servers()
 for name, verb in verbs.VERBS.items():
     verb.load(name)
-for name in page.environment().list_templates(("html", "css")):
-    page.environment().get_template(name)
+for name in frame.environment().list_templates(("html", "css")):
+    frame.environment().get_template(name)
 gc.freeze()
 gc.disable()
 for line in sys.stdin:

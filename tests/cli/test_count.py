@@ -83,7 +83,7 @@ TWO = ("compare", "alder-one:plain", "alder-one:fancy", "--servers", "servers", 
         ),
         (
             ("run", "--count", "--resume", "latest", "--workers", "2"),
-            "`--workers` cannot be combined with `--resume`",
+            "`--workers` goes with a new count, and `--resume` goes on with one",
             "leave it out",
         ),
         (("capacity", "--count"), "there is no option `--count`", None),

@@ -43,8 +43,8 @@ def test_hosts_share_it() -> None:
 def test_runs_after_this_one_are_in_the_time_left() -> None:
     """What is left of this run and of those after it, as far as trials tell how wrong expectations are."""
     run = fixture.one_block()
-    each_s = plan.plan_seconds(run.plan.slots[:1])
-    rest_s = 3600.0 + plan.plan_seconds(run.plan.slots[3:])
+    each_s = plan.estimate_s(run.plan.slots[:1])
+    rest_s = 3600.0 + plan.estimate_s(run.plan.slots[3:])
     said = left(None, each_s, each_s, each_s, later_s=3600.0)
     assert said.endswith(f" left, about {duration(rest_s)} with the runs after it")
     assert left(None, each_s, later_s=3600.0) == ""

@@ -26,7 +26,7 @@ from fairground.lab.events import Began, Event, Planned, Said
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.model import LabError, Plan, PlanSlot, Run, Trial
-from fairground.run.plan import plan_seconds
+from fairground.run.plan import estimate_s
 from fleet.made import MACHINE, member, plan
 
 TWO = Fleet((member("a"), member("b")))
@@ -70,7 +70,7 @@ def measured(known: Run) -> tuple[Run, list[str]]:
     """The run after two hosts measured it, and what was said."""
     events: list[Event] = list(hosts.measure_shares(known, TWO, {}))
     assert [one.hosts for one in events if isinstance(one, Began)] == [2]  # the time that is left is told by it
-    left_s = plan_seconds(slot for slot in known.plan.slots if slot.number not in records.done_slots(known))
+    left_s = estimate_s(slot for slot in known.plan.slots if slot.number not in records.done_slots(known))
     assert [one.left_s for one in events if isinstance(one, Planned)] == [pytest.approx(left_s / 2)]
     return records.load_run(known.folder), [one.sentence for one in events if isinstance(one, Said)]
 

@@ -187,12 +187,13 @@ def test_suites_name_generators(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        (("threads = 0",), "`threads` is not above 0 in"),
-        (("requests = 0",), "`requests` is not above 0 in"),
-        (('arrivals = "bursts"',), "`arrivals` is `bursts` in"),
+        (("threads = 0",), "`threads = 0` should be more than 0, in"),
+        (("requests = 0",), "`requests = 0` should be more than 0, in"),
+        (('arrivals = "bursts"',), "`arrivals = bursts` should be `poisson` or `constant`, in"),
+        (("rate_per_s = 1e8",), "`rate_per_s = 1e.08` should be 0.001 to 10,000,000 requests a second, in"),
         (("requests = 5", "rate_per_s = 5.0"), "`requests` and `rate_per_s` exclude each other in"),
         (("think_ms = 5", "rate_per_s = 5.0"), "`think_ms` and `rate_per_s` exclude each other in"),
-        (("think_ms = -1",), "`think_ms` is -1 in"),
+        (("think_ms = -1",), "`think_ms = -1.0` should be 0 to 60000 ms, in"),
         (("stages = [[0.0, 150]]",), r"`stages` has `\[0, 150\]` in"),
         (("stages = [[1.0, -1]]",), r"`stages` has `\[1, -1\]` in"),
         (("stages = [[1.0, 5]]", "requests = 5"), "`stages` and `requests` exclude each other in"),

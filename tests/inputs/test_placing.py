@@ -25,8 +25,8 @@ def test_a_role_and_its_host() -> None:
     [
         (["rack-2"], "`--place rack-2` should be a role and a host", "for instance --place generator=rack-2"),
         (["generator="], "`--place generator=` should be a role and a host", "for instance --place generator=rack-2"),
-        (["genrator=b"], "there is no role `genrator`", "did you mean `generator`?"),
-        (["chef=b"], "there is no role `chef`", "roles: generator, database, server"),
+        (["genrator=b"], "there is no role `genrator`", "did you mean `generator`? known roles: database, generator, server"),
+        (["chef=b"], "there is no role `chef`", "known roles: database, generator, server"),
         (["server=b+c"], "`--place server=b+c`: the server is on one host", "name one of them"),
         (
             ["server=c", "database=c"],

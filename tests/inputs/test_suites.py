@@ -70,7 +70,7 @@ def test_generators_can_make_every_load(path: Path, profile: str) -> None:
 def test_quick_profile_is_short(path: Path) -> None:
     """A quick replication is planned to end within 25 minutes."""
     suite = manifest.load_suite(path, "quick")
-    assert plan.estimate_s(plan.of_suite(suite, SERVERS, WORKLOADS, "command")) < 25 * 60
+    assert plan.estimate_s(plan.of_suite(suite, SERVERS, WORKLOADS, "command").slots) < 25 * 60
 
 
 def test_full_is_longer_than_quick() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -20,7 +21,7 @@ from fairground.measure.rounds import RoundsEffort
 from fairground.model import CellSettings, LabError, Load, Topology, Workload
 from fairground.model.contract import SqlFile
 from fairground.model.pair import Round, WindowPair, WindowTally
-from fairground.model.record import CapacityAsked, ComparisonAsked
+from fairground.model.record import CapacityAsked, ComparisonAsked, Record
 from fairground.report import two_runs
 from fairground.report.compared import Compared
 from fairground.report.comparison import ComparisonLine
@@ -100,10 +101,11 @@ def test_a_start_has_the_pairs_that_its_time_allows() -> None:
         had.append(effort.pairs)
         return Round(number, (WindowPair(number, 1, "a", one, one),) * effort.pairs, 20.0)
 
-    starts = compare.Starts(slow, effort, Path(), asked, [])
-    made = [starts.make(number) for number in (1, 2)]
-    compare.Starts(slow, effort, Path(), asked, made).make(3)
-    assert had == [3, 1, 1]
+    record = cast(Record[ComparisonAsked, Round], SimpleNamespace(folder=Path(), head=SimpleNamespace(asked=asked)))
+    made = list[Round]()
+    for _ in range(3):
+        made.append(compare.next_start(slow, effort, record, made))
+    assert had == [3, 1, 1] and [one.number for one in made] == [1, 2, 3]
 
 
 @pytest.mark.parametrize("verb", ["compare", "capacity"])

@@ -204,6 +204,9 @@ def test_the_record_has_a_page() -> None:
     assert "pool is confirmed" in alone and "pool, said the counters" in alone and alone.count('<th scope="row">') == 3
     assert "With a pool of 50 in place of 25 goodput rises" in alone
     assert run.id in alone and "report.html" not in alone and f'href="../{run.id}/report.html"' in of_site
+    for awake in (True, False):
+        head = replace(made.head, machine=replace(made.head.machine, awake=awake))
+        assert ("kept from idling" in dict(render(replace(made, head=head)).files)["why.html"]) == awake
 
 
 def test_experiments_are_shown_as_they_go(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

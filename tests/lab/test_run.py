@@ -41,7 +41,7 @@ def test_the_time_that_is_told_is_that_of_what_is_left(monkeypatch: pytest.Monke
     told = next(_measure(whole.plan, Path("run"), (), (), cast(Any, SimpleNamespace(bench=None))))
     done = records.done_slots(half)
     assert isinstance(told, Planned) and 0 < len(done) < len(whole.plan.slots)
-    assert told.left_s == pytest.approx(plan.plan_seconds(slot for slot in whole.plan.slots if slot.number not in done))
+    assert told.left_s == pytest.approx(plan.estimate_s(slot for slot in whole.plan.slots if slot.number not in done))
 
 
 @pytest.fixture

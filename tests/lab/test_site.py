@@ -148,7 +148,7 @@ def test_a_damaged_record_hides_no_other(how: str, tmp_path: Path) -> None:
 
 
 def test_a_run_without_a_history_takes_it_from_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is wrong with one that is somebody else's, the cells of the others are drawn over time."""
+    """Whatever is wrong with one that is somebody else's, the cells of the others are drawn over time, and it is said."""
     names = [stored(fixture.run(), tmp_path / "results").name for _ in range(3)]
     drawn, made = list[list[str]](), history.histories
 
@@ -159,8 +159,9 @@ def test_a_run_without_a_history_takes_it_from_no_other(tmp_path: Path, monkeypa
         return made(runs)
 
     monkeypatch.setattr(history, "histories", histories)
-    list(site.write(tmp_path / "results", tmp_path / "public"))
+    told = [one for one in site.write(tmp_path / "results", tmp_path / "public") if isinstance(one, SiteRecord)]
     assert sorted(drawn[-1]) == sorted(names[1:])
+    assert {one.id: one.damage for one in told if one.damage} == {names[0]: "its history cannot be made (ZeroDivisionError: )"}
 
 
 def test_a_damaged_record_that_is_asked_for_is_told(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ class Played:
     """A session that gives these windows."""
 
     windows: Sequence[ArmWindow] = ()
+    void = None
 
     def __init__(self, *_: object) -> None:
         self.ended = {}

@@ -67,7 +67,7 @@ def last(events: Iterator[Event]) -> Record[Any, Any]:
 
 def comparison(record: Record[Any, Any], measure: Callable[[int], Round]) -> Iterator[Event]:
     """The events of a comparison whose rounds `measure` makes."""
-    return record_units(record, until_over(record, measure, stopping.comparison_end))
+    return record_units(record, until_over(record, lambda made: measure(len(made) + 1), stopping.comparison_end))
 
 
 def one_round(number: int, faster: float = 1.1, **fields: Any) -> Round:

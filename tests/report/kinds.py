@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from markupsafe import Markup
 
 from fairground.model.record import RecordKind
-from fairground.report import capacity, comparison, replication, visit
+from fairground.report import capacity, comparison, frame, replication, visit
 from fairground.report.comparison import Sides
 from fairground.report.run import live, page
 from fairground.report.site import history, site
@@ -94,7 +94,7 @@ def _rejected() -> int:
 
 def _live() -> str:
     """The lab's own page while a run goes on."""
-    script, digest = page.script_of("live.js")
+    script, digest = frame.script_of("live.js")
     so_far = fixture.two_blocks()
     run = {"run": so_far.id, "title": "Demo", "started_unix_s": 0, "done": 8, "slots": 16, "left_s": 61}
     job = {"command": "./fairground run suites/demo.toml", "said": ["plan  16 trials", "a line"], "code": None, "now": None}
@@ -102,4 +102,4 @@ def _live() -> str:
     drawn = Markup(live.so_far(so_far))
     known = SimpleNamespace(suites=("demo", "tour"), workloads=("ping", "tx"))
     stacks = [SimpleNamespace(id="alder:inline", state="ready"), SimpleNamespace(id="birch:pool", state="not built")]
-    return page.render("live.html", script=script, script_hash=digest, stacks=stacks, known=known, first=first, drawn=drawn)
+    return frame.render("live.html", script=script, script_hash=digest, stacks=stacks, known=known, first=first, drawn=drawn)

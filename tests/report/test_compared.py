@@ -16,7 +16,7 @@ from fairground.report.charts import forest
 from fairground.report.run import page
 from fairground.report.run.controls import Controls, sentence
 from fairground.report.run.headline import beside, headline, leaders
-from fairground.report.text import words
+from fairground.report.text import rows, words
 from fairground.stats.comparisons import Comparison, Quantity
 from fairground.stats.differences import of_pairs
 from report import fixture, golden
@@ -152,8 +152,8 @@ def test_stacks_that_cannot_be_told_apart_share_a_letter() -> None:
     assert board.goodput is not None
     letters = words.group_names(board.goodput)
     assert (letters["alder:inline"], letters["birch:pool"], letters["cedar:plain"]) == ("A", "A", "B")
-    assert page.rank_text(board.goodput, "fir:raw") == "6"
-    assert page.rank_text(board.goodput, "nobody") == "—"
+    assert rows.rank_text(board.goodput, "fir:raw") == "6"
+    assert rows.rank_text(board.goodput, "nobody") == "—"
 
 
 def test_cost_is_told_in_its_own_terms() -> None:

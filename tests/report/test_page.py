@@ -14,6 +14,7 @@ import pytest
 
 from builders.pages import section, section_html, text_of
 from fairground.model import AuditLine, Run, Verdict
+from fairground.report import frame
 from fairground.report.boards import boards
 from fairground.report.charts import dots
 from fairground.report.run import page
@@ -179,7 +180,7 @@ def test_policy_lets_the_one_script_run_and_nothing_else() -> None:
 
 def test_a_heading_stays_a_heading() -> None:
     """A role on it would take its place: what is read out as it changes stands inside."""
-    environment = page.environment()
+    environment = frame.environment()
     assert environment.loader is not None
     sources = {name: environment.loader.get_source(environment, name)[0] for name in environment.list_templates(["html"])}
     assert len(sources) > 10 and not [name for name, text in sources.items() if re.search(r"<h[1-6][^>]* role=", text)]

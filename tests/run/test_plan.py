@@ -290,16 +290,16 @@ def test_suite_with_unknown_name_is_refused(names: tuple[str, ...], chosen: tupl
 def test_estimate_counts_every_slot() -> None:
     """The estimate is the window, the likely warm-up, the overhead of each slot, and the turns of those in a round."""
     load = Load(window_s=4, warmup_min_s=3, warmup_max_s=5)
-    assert plan.estimate_s(made(1, 3, 2, loads=(load,))) == pytest.approx(6 * (plan.OVERHEAD_S + 5 + 4))
+    assert plan.estimate_s(made(1, 3, 2, loads=(load,)).slots) == pytest.approx(6 * (plan.OVERHEAD_S + 5 + 4))
     turns_s = plan.TURNS_COST * (4 + 0.5) + plan.TURNS_WARMING_S
-    assert plan.estimate_s(made(2, 3, 2, loads=(load,))) == pytest.approx(12 * (plan.TOGETHER_S + 5 + 4 + turns_s))
+    assert plan.estimate_s(made(2, 3, 2, loads=(load,)).slots) == pytest.approx(12 * (plan.TOGETHER_S + 5 + 4 + turns_s))
     early = Load(window_s=4, warmup_min_s=1, warmup_max_s=5)
     named = replace(workload("w1"), events={WorkloadEvent.DEADLOCKS: 50})
     grown = uncontrolled(PlanPart(stacks(1), (named,), (load,), (Topology(),), CellSettings()))
-    assert plan.estimate_s(grown) == pytest.approx(plan.OVERHEAD_S + 5 + 4 * windows.MOST_WINDOWS)
-    assert plan.estimate_s(made(1, loads=(early,))) == pytest.approx(plan.OVERHEAD_S + 3 + 4)
+    assert plan.estimate_s(grown.slots) == pytest.approx(plan.OVERHEAD_S + 5 + 4 * windows.MOST_WINDOWS)
+    assert plan.estimate_s(made(1, loads=(early,)).slots) == pytest.approx(plan.OVERHEAD_S + 3 + 4)
     locked = uncontrolled(PlanPart(stacks(2), (named,), (load,), (Topology(),), CellSettings()))
-    assert plan.estimate_s(locked) == pytest.approx(2 * (plan.TOGETHER_S + 5 + 4 * windows.MOST_WINDOWS))
+    assert plan.estimate_s(locked.slots) == pytest.approx(2 * (plan.TOGETHER_S + 5 + 4 * windows.MOST_WINDOWS))
 
 
 def test_seconds_in_turns_are_a_slots() -> None:
@@ -310,14 +310,15 @@ def test_seconds_in_turns_are_a_slots() -> None:
     built = plan.build(Suite("", "title", "", 1, 9, (), controls=False, turns_s=2.5), parts, "command")
     assert {(slot.cell.workload, slot.turns_s) for slot in built.slots} == {("w0", 2.5), ("w1", 0.0), ("w2", None)}
     plain = plan.build(Suite("", "title", "", 1, 9, (), controls=False), parts, "command")
-    assert plan.estimate_s(built) - plan.estimate_s(plain) == pytest.approx(2 * plan.TURNS_COST * (2.5 - Load().window_s))
+    more_s = plan.estimate_s(built.slots) - plan.estimate_s(plain.slots)
+    assert more_s == pytest.approx(2 * plan.TURNS_COST * (2.5 - Load().window_s))
 
 
 def test_remaining_time_follows_what_was_seen() -> None:
     """Time left is the estimate of what is left, or the mean of what is done once there is one."""
     built = made(2, 3)
-    assert plan.remaining_s(built, (), None) == pytest.approx(plan.estimate_s(built))
-    assert plan.remaining_s(built, {1, 2}, None) == pytest.approx(plan.estimate_s(built) * 4 / 6)
+    assert plan.remaining_s(built, (), None) == pytest.approx(plan.estimate_s(built.slots))
+    assert plan.remaining_s(built, {1, 2}, None) == pytest.approx(plan.estimate_s(built.slots) * 4 / 6)
     assert plan.remaining_s(built, {1, 2, 3, 4}, 10.0) == pytest.approx(20)
     assert plan.remaining_s(built, range(1, 7), 10.0) == 0
 

@@ -24,7 +24,7 @@ def test_windows_are_as_short_as_a_budget_asks_for() -> None:
 
     def windows_of(budget_s: float, **more: bool) -> set[tuple[float, float]]:
         built = planned(compared(2, 0, budget_s=budget_s, **more))
-        assert not more or budget_s < 60 or windows.BLOCKS * plan.estimate_s(built) / built.blocks <= budget_s
+        assert not more or budget_s < 60 or windows.BLOCKS * plan.estimate_s(built.slots) / built.blocks <= budget_s
         return {(slot.cell.load.window_s, slot.cell.load.warmup_max_s) for slot in built.slots}
 
     usual = {(Load().window_s, Load().warmup_max_s)}
@@ -42,7 +42,7 @@ def test_seconds_in_turns_are_as_many_as_a_budget_has_room_for() -> None:
         built = planned(compared(2, 0, budget_s=budget_s, fits=True, **more))
         ((window_s, turns_s),) = {(slot.cell.load.window_s, slot.turns_s) for slot in built.slots}
         assert turns_s is not None
-        assert more or turns_s == window_s or windows.BLOCKS * plan.estimate_s(built) / built.blocks <= budget_s + 0.001
+        assert more or turns_s == window_s or windows.BLOCKS * plan.estimate_s(built.slots) / built.blocks <= budget_s + 0.001
         return window_s, turns_s
 
     assert of(3600) == (Load().window_s, Load().window_s)
@@ -59,7 +59,7 @@ def test_without_a_word_a_plan_has_four_blocks_in_the_time_of_one() -> None:
     """Windows become shorter before turns do, and nobody who did not ask for controls gets them."""
     one, four = planned(compared(2, 1)), planned(compared(2, 0, fits=True))
     assert four.blocks == windows.BLOCKS and not any(slot.control for slot in four.slots)
-    assert plan.estimate_s(four) <= plan.estimate_s(one) + 0.001
+    assert plan.estimate_s(four.slots) <= plan.estimate_s(one.slots) + 0.001
     ((window_s, turns_s),) = {(slot.cell.load.window_s, slot.turns_s) for slot in four.slots}
     assert turns_s is not None and window_s < Load().window_s and window_s <= turns_s
     said = planned(compared(2, 0, controls=True))

@@ -132,7 +132,7 @@ def test_a_command_of_thousands_of_parts_is_shown(tmp_path: Path, labs: Any) -> 
 
 
 def test_whatever_is_wrong_with_a_record_the_lab_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, labs: Any) -> None:
-    """An error that nobody foresaw, while it is read and while it is drawn: no run is shown, or no picture."""
+    """An error that nobody foresaw, while it is read and while it is drawn: no run is shown, or no picture, and why is said."""
 
     def fail(*_: object) -> None:
         raise RuntimeError("odd")
@@ -141,9 +141,12 @@ def test_whatever_is_wrong_with_a_record_the_lab_goes_on(tmp_path: Path, monkeyp
     lab = labs()
     with monkeypatch.context() as patch:
         patch.setattr(app.RunPicture, "follow", fail)
-        assert lab.state()["run"] is not None
+        drawn = lab.state()
+        assert drawn["run"] is not None and "(RuntimeError: odd)" in drawn["trouble"]
+    assert "odd" not in lab.state()["trouble"]
     monkeypatch.setattr(app.RunWatch, "state", fail)
-    assert lab.state()["run"] is None
+    read = lab.state()
+    assert read["run"] is None and "(RuntimeError: odd)" in read["trouble"]
 
 
 def test_a_folder_may_go_while_it_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ import pytest
 from builders import quiet
 from builders.paths import ROOT, TESTS
 from builders.waiting import eventually
+from fairground.report import frame
 from fairground.report.run import page
 from report.browser import Browser, chromium
 
@@ -86,8 +87,8 @@ def test_the_script_of_each_kind_of_page_may_run(served: Served) -> None:
     connection.request("GET", "/", headers={"cookie": f"fairground-{served.port}={served.token}"})
     policy = connection.getresponse().getheader("content-security-policy") or ""
     connection.close()
-    for names in (page.SCRIPTS, page.FRAMED_SCRIPTS, ("site.js",), ("live.js",)):
-        assert f"'sha256-{page.script_of(*names)[1]}'" in policy, names
+    for names in (page.SCRIPTS, frame.FRAMED_SCRIPTS, ("site.js",), ("live.js",)):
+        assert f"'sha256-{frame.script_of(*names)[1]}'" in policy, names
 
 
 def test_wrong_wishes_get_a_sentence(served: Served) -> None:

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from fairground.capacity.service import address
@@ -131,9 +132,9 @@ def restore(asked: ComparisonAsked) -> ComparisonAsked:
     assert asked.services is not None
     if asked.services[0].requests is not None:
         raise LabError(f"the requests of {asked.services[0].requests} were not kept", ANEW)
-    nothing = TryAsked("", "GET", (), None, "", 1, 1, True, False, None)
+    nothing: dict[str, Any] = {"url": "", "headers": (), "body": None, "command": None, "database": None}
     try:
-        a, b = (address.restore(one, nothing) for one in asked.services)
+        a, b = (address.restore(one, replace(one, **nothing)) for one in asked.services)
     except LabError as error:
         raise LabError(error.message, ANEW) from None
     return replace(asked, services=(a, b))

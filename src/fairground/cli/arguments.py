@@ -34,27 +34,35 @@ def takes(*options: Option) -> Callable[[Verb], Callable[..., None]]:
     return wrap
 
 
+def options_of(context: typer.Context) -> dict[str, str]:
+    """Name → spelling of the options that stand on the command line. Of arguments, those that were given stand there."""
+    found = {}
+    for one in context.command.params:
+        name, source = str(one.name), context.get_parameter_source(str(one.name))
+        if source is not None and source.name == "COMMANDLINE" and context.params.get(name) not in (None, (), []):
+            found[name] = (one.metavar or name.upper()).strip("[].") if one.param_type_name == "argument" else one.opts[0]
+    return found
+
+
 def is_typed(context: typer.Context, *names: str) -> bool:
-    """True if one of these options stands on the command line. Of arguments, those that were given stand there."""
-    sources = [context.get_parameter_source(name) for name in names if context.params.get(name) not in (None, (), [])]
-    return any(source is not None and source.name == "COMMANDLINE" for source in sources)
+    """True if one of these options stands on the command line."""
+    return not options_of(context).keys().isdisjoint(names)
 
 
-def refuse_beside_resume(context: typer.Context, options: Sequence[Option], may: Collection[str], noun: str) -> None:
+def refuse_beside_resume(context: typer.Context, may: Collection[str], noun: str) -> None:
     """LabError for an option that says what a new one is: what goes on is measured as it began.
 
     `may`: the names of those that are no part of it, beside those of every verb.
     """
-    refuse_others(context, options, {"resume", *may}, f"goes with a new {noun}, and `--resume` goes on with one")
+    refuse_others(context, {"resume", *may}, f"goes with a new {noun}, and `--resume` goes on with one")
 
 
-def refuse_others(context: typer.Context, options: Sequence[Option], may: Collection[str], why: str) -> None:
+def refuse_others(context: typer.Context, may: Collection[str], why: str) -> None:
     """LabError for an option on the command line that would be passed over. `may`: those that say something here."""
     everywhere = {one.name for one in SHARED}
-    for option in options:
-        if option.name not in everywhere and option.name not in may and is_typed(context, option.name):
-            name = (option.metavar or option.name.upper()).strip("[].") if option.argument else option.spelling
-            raise LabError(f"`{name}` {why}", "leave it out")
+    for name, spelling in options_of(context).items():
+        if name not in everywhere and name not in may:
+            raise LabError(f"`{spelling}` {why}", "leave it out")
 
 
 def _shaped(call: Callable[..., None], verb: Verb, parameters: Sequence[inspect.Parameter]) -> Callable[..., None]:

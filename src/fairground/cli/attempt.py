@@ -67,12 +67,6 @@ OPTIONS = (
 )  # fmt: skip
 
 
-def some(*names: str) -> tuple[Option, ...]:
-    """The options of these names, for a verb that asks a service the same."""
-    known = {one.name: one for one in OPTIONS}
-    return tuple(known[name] for name in names)
-
-
 @takes(*OPTIONS)
 def try_(context: typer.Context, given: Given) -> None:
     """Any HTTP service: how it behaves on the wire, and its load curve. It needs no contract.
@@ -82,7 +76,7 @@ def try_(context: typer.Context, given: Given) -> None:
     http://127.0.0.1:3001/x
     """
     if given["resume"] is not None and given["against"] is None:
-        refuse_beside_resume(context, OPTIONS, MAY_GO_ON, "try")
+        refuse_beside_resume(context, MAY_GO_ON, "try")
     run(given)
 
 

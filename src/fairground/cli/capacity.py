@@ -47,7 +47,7 @@ OPTIONS = (
         argument=True,
         metavar="[URL]",
     ),
-    *attempt.some(*OF_A_SERVICE),
+    *options.some(*OF_A_SERVICE, among=attempt.OPTIONS),
     options.STACK,
     Option(
         "workload",
@@ -84,7 +84,7 @@ def capacity_(context: typer.Context, given: Given) -> None:
     if given["url"] is not None:
         _of_service(given)
         return
-    for option in attempt.some(*OF_A_SERVICE):
+    for option in options.some(*OF_A_SERVICE, among=attempt.OPTIONS):
         if given[option.name] not in (option.default, []):
             raise LabError(
                 f"`{option.spelling}` is of a service, and no URL is given", f"./fairground capacity URL {option.spelling} …"
@@ -93,7 +93,7 @@ def capacity_(context: typer.Context, given: Given) -> None:
     if given["hosts"] is not None and not placed.placed_roles(given):
         raise LabError("`--hosts` goes with `--place`: a capacity is one server's, on one machine", "add --place generator=HOST")
     if given["resume"] is not None:
-        refuse_beside_resume(context, OPTIONS, ("hosts", "tls", "place"), "capacity")
+        refuse_beside_resume(context, ("hosts", "tls", "place"), "capacity")
         record = record_to_resume(places.results, given["resume"], RecordKind.CAPACITY)
         inputs, asked = Inputs(places, record.head.command, given["database"], record), record.head.asked
         elsewhere.same(record.folder.name, asked.settings.place, placed.placed_roles(given))

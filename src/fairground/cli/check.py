@@ -42,7 +42,7 @@ def check_(context: typer.Context, given: Given) -> None:
         _contract(given)
         return
     if given["resume"] is not None:
-        refuse_beside_resume(context, OPTIONS, ("verbose",), "check")
+        refuse_beside_resume(context, ("verbose",), "check")
     inputs, asked = _inputs(given)
 
     def tell(record: Record[CheckAsked, StackChecked], found: Sequence[StackChecked]) -> None:

@@ -88,7 +88,7 @@ def compare(context: typer.Context, given: Given) -> None:
         raise LabError("`--hosts` goes with `--place`: two servers are compared on one machine", "add --place generator=HOST")
     folder = None
     if given["resume"] is not None:
-        refuse_beside_resume(context, OPTIONS, MAY_GO_ON, "comparison")
+        refuse_beside_resume(context, MAY_GO_ON, "comparison")
         record = record_to_resume(places.results, given["resume"], RecordKind.COMPARISON)
         asked, inputs = record.head.asked, Inputs(places, record.head.command, given["database"], record)
         if asked.services is not None:
@@ -98,7 +98,7 @@ def compare(context: typer.Context, given: Given) -> None:
         shown, folder = _measured(inputs, asked, given)
     elif a is not None and b is not None and not is_stack(known, a) and not is_stack(known, b):
         shown = _of_records(places, a, b)
-        refuse_others(context, OPTIONS, ("a", "b", *OF_ITS_END), count.OF_RECORDS)
+        refuse_others(context, ("a", "b", *OF_ITS_END), count.OF_RECORDS)
     else:
         inputs = Inputs(places, typed.command(), given["database"])
         shown, folder = _measured(inputs, _asked(places, given, known), given)

@@ -10,6 +10,7 @@ import typer
 
 from fairground import records
 from fairground.cli import say, typed
+from fairground.cli.arguments import options_of, refuse_beside_resume, refuse_others
 from fairground.cli.follow import Voice, finish
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.cli.seats import seat_verb
@@ -35,47 +36,20 @@ BUDGET_S = 600.0
 """Most seconds of a counted run, where nobody says how many; two starts of each arm are made in any case."""
 WARMUP_S = 60.0
 """A warm-up that has not settled by then is told."""
-COMMON = (
-    "count",
-    "where",
-    "counters",
-    "workload",
-    "contract",
-    "connections",
-    "budget",
-    "requests",
-    "threads",
-    "workers",
-    "pool_size",
-    "no_prepared",
-)
 OF_RECORDS = "goes with what is measured, and two records are compared as they are"
 """Why an option that says how to measure says nothing beside two records."""
-MAY = frozenset(
-    {
-        *(
-            *COMMON,
-            "durable",
-            "pin",
-            "postgres_version",
-            "seats",
-            "seed",
-            "resume",
-            "scale",
-            "timeout_ms",
-            "pool_wait_ms",
-            "stack",
-        ),
-        *("pool_per_worker", "memory_mb", "postgres", "a", "b", "revisions", "width", "fail_on", "markdown"),
-        *(one.name for one in (*options.SHARED, *options.ONE_PATH)),
-    }
-)
+MAY = frozenset({
+    "a", "b", "budget", "connections", "contract", "count", "counters", "durable", "fail_on", "markdown", "memory_mb",
+    "no_prepared", "pin", "pool_per_worker", "pool_size", "pool_wait_ms", "postgres", "postgres_version", "requests",
+    "resume", "revisions", "scale", "seats", "seed", "stack", "threads", "timeout_ms", "where", "width", "workers", "workload",
+    *(one.name for one in (*options.SHARED, *options.ONE_PATH)),
+})  # fmt: skip
 """Options that go with `--count`; all others are about time, or about another way to measure."""
 
 
 def compare(context: typer.Context, given: Given, places: Places) -> None:
     """Count two stacks or two revisions, or hold two counted records against each other."""
-    _refuse_others(context, options_of(context))
+    _refuse_others(context, given)
     rule = None if given["fail_on"] is None else fail_on.parse_counted(given["fail_on"])
     known, a, b = places.load_servers(), given["a"], given["b"]
     _refuse_urls([text for text in (a, b) if text is not None])
@@ -85,7 +59,7 @@ def compare(context: typer.Context, given: Given, places: Places) -> None:
         found = counts.between(*(records.load(records.find(places.results, text, RecordKind.COUNT)) for text in (a, b)))
         if given["where"] and not found.where:
             raise LabError("the two records do not say where: they were counted without `--where`", "count both again with it")
-        _refuse_beside_records(context)
+        refuse_others(context, ("a", "b", "count", "where", "fail_on", "markdown"), OF_RECORDS)
         _say(found, None, given["markdown"], given["as_json"], rule)
         return
     else:
@@ -99,7 +73,7 @@ def compare(context: typer.Context, given: Given, places: Places) -> None:
 
 def run(context: typer.Context, given: Given, places: Places) -> None:
     """Count stacks on workloads."""
-    _refuse_others(context, options_of(context))
+    _refuse_others(context, given)
     if given["suite"] is not None:
         raise LabError(
             "`--count` goes with `--stack`: a suite says how time is measured", "./fairground run --count --stack SERVER"
@@ -140,37 +114,16 @@ def refuse_without(given: Given) -> None:
         raise LabError("`--counters` goes with `--count`: it says how work is counted", "leave it out, or add --count")
 
 
-def options_of(context: typer.Context) -> dict[str, str]:
-    """Name → spelling of the options that stand on the command line."""
-    found = {}
-    for one in context.command.params:
-        name = str(one.name)
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            found[name] = next(iter(one.opts), name)
-    return found
-
-
-def _refuse_others(context: typer.Context, said: dict[str, str]) -> None:
-    """LabError for an option that says how time is measured."""
-    for name, spelling in said.items():
+def _refuse_others(context: typer.Context, given: Given) -> None:
+    """LabError for an option that says how time is measured, or what a new count is where one goes on."""
+    for name, spelling in options_of(context).items():
         if name not in MAY and name != "suite":
             raise LabError(
                 f"`{spelling}` cannot be combined with `--count`, which counts work and measures no time",
                 f"leave `{spelling}` out",
             )
-    if "resume" in said and (
-        beside := sorted(said.keys() - {"resume", "count", *(one.name for one in options.SHARED), "fail_on", "markdown"})
-    ):
-        raise LabError(f"`{said[beside[0]]}` cannot be combined with `--resume`", "leave it out")
-
-
-def _refuse_beside_records(context: typer.Context) -> None:
-    """LabError for an option that says how is counted, where two records are compared as they are."""
-    said = options_of(context)
-    spoken = {"a", "b", "count", "where", "fail_on", "markdown", *(one.name for one in options.SHARED)}
-    if beside := sorted(said.keys() - spoken):
-        raise LabError(f"`{said[beside[0]]}` {OF_RECORDS}", "leave it out")
+    if given["resume"] is not None:
+        refuse_beside_resume(context, ("count", "fail_on", "markdown"), "count")
 
 
 def _refuse_urls(names: Collection[str]) -> None:
@@ -216,14 +169,14 @@ def _asked(
         compared,
         load,
         settings,
-        1 if given["seed"] is None else given["seed"],
-        budget_s,
-        FLOOR,
-        requests,
-        path,
-        where,
-        natively,
-        width,
+        seed=1 if given["seed"] is None else given["seed"],
+        budget_s=budget_s,
+        floor=FLOOR,
+        requests=requests,
+        topology=path,
+        where=where,
+        counters=natively,
+        width=width,
     )
 
 

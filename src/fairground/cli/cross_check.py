@@ -46,7 +46,7 @@ def cross_check(context: typer.Context, given: Given) -> None:
     --generator engine,k6
     """
     if given["resume"] is not None:
-        refuse_beside_resume(context, OPTIONS, (), "cross-check")
+        refuse_beside_resume(context, (), "cross-check")
     voice = Voice(given["quiet"], again="cross-check --resume RUN")
     report, end = follow(_work(given), voice)
     assert isinstance(report, Reported) and isinstance(end, Finished), "a cross-check ends with its report and its record"

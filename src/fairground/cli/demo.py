@@ -12,10 +12,9 @@ from fairground.cli.arguments import takes
 from fairground.cli.follow import Voice, follow
 from fairground.cli.run import measure_suite
 from fairground.cli.screen import duration
-from fairground.cli.seats import machine
 from fairground.inputs import asked, manifest, options
 from fairground.inputs.options import Given
-from fairground.lab import first, reasons
+from fairground.lab import first, reasons, setup
 from fairground.lab.events import Reported
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
@@ -32,7 +31,7 @@ def demo(_: typer.Context, given: Given) -> None:
     Examples: ./fairground demo · ./fairground demo --why 3m · ./fairground demo --json > demo.jsonl
     """
     places, seats, database = Places.of(os.environ, None, given["results"]), given["seats"], given["database"]
-    suite = manifest.load_suite(places.suites / "demo.toml", machine=machine(database), seats=seats)
+    suite = manifest.load_suite(places.suites / "demo.toml", machine=setup.machine_seats(database), seats=seats)
     suite = asked.on_versions(suite, given)
     said = ((option.spelling, given[option.name]) for option in (options.VERSION, options.SEATS))
     alone = [options.NO_PRIOR.spelling] if given["no_prior"] else []

@@ -63,7 +63,7 @@ def replicate(context: typer.Context, given: Given) -> None:
     ./fairground replicate all --dry-run
     """
     if given["resume"] is not None and given["suite"] != ALL:  # of all suites, it says how those after it are measured
-        refuse_beside_resume(context, OPTIONS, MAY_GO_ON, "run")
+        refuse_beside_resume(context, MAY_GO_ON, "run")
     blocks = None if given["blocks"] is None else numbers.repeats("--blocks", given["blocks"])
     asked = ReplicationAsked(
         given["suite"],
@@ -98,7 +98,7 @@ def _say_plans(plans: Mapping[str, Plan], as_json: bool) -> None:
     if len(plans) == 1:
         say.the_plan(next(iter(plans.values())), as_json)
         return
-    took_s = {name: plan.estimate_s(planned) for name, planned in plans.items()}
+    took_s = {name: plan.estimate_s(planned.slots) for name, planned in plans.items()}
     if as_json:
         say.document({name: {"estimate_s": took_s[name], "plan": plain(planned)} for name, planned in plans.items()})
         return

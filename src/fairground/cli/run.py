@@ -13,11 +13,11 @@ from fairground.cli import count, placed, say, typed
 from fairground.cli.arguments import is_typed, refuse_beside_resume, takes
 from fairground.cli.follow import Voice, Work, follow
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
-from fairground.cli.seats import machine, tell_seats
+from fairground.cli.seats import tell_seats
 from fairground.inputs import asked, manifest, numbers, options, placing
 from fairground.inputs.options import Given
 from fairground.inputs.placing import Placed
-from fairground.lab import elsewhere, reasons
+from fairground.lab import elsewhere, reasons, setup
 from fairground.lab.events import Reported
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
@@ -46,7 +46,7 @@ def run(context: typer.Context, given: Given) -> None:
     inputs = Inputs(places, typed.command(), given["database"], why_s=why_s, prior=not given["no_prior"])
     place = placed.placed_roles(given)
     if given["resume"] is not None:
-        refuse_beside_resume(context, options.OPTIONS, MAY_GO_ON, "run")
+        refuse_beside_resume(context, MAY_GO_ON, "run")
         _resume(given, place, inputs, voice)
         return
     if place and elsewhere.SERVER not in dict(place):
@@ -54,7 +54,7 @@ def run(context: typer.Context, given: Given) -> None:
     elif given["hosts"] is not None:
         _on_hosts(context, given, place, inputs, voice)
     else:
-        chosen = _suite(context, places, given, machine(given["database"]))
+        chosen = _suite(context, places, given, setup.machine_seats(given["database"]))
         _measure_here(chosen, given, inputs, voice)
 
 
@@ -68,7 +68,7 @@ def _measure_here(chosen: Suite, given: Given, inputs: Inputs, voice: Voice) -> 
 
 def _with_roles_elsewhere(context: typer.Context, given: Given, place: Placed, inputs: Inputs, voice: Voice) -> None:
     """A new run on this machine, whose load or database is on other hosts."""
-    chosen = placing.suite(_suite(context, inputs.places, given, machine(given["database"])), place)
+    chosen = placing.suite(_suite(context, inputs.places, given, setup.machine_seats(given["database"])), place)
     elsewhere.check(chosen, inputs.why_s, place)
     with placed.hosts_of(given, place) as there:
         _measure_here(chosen, given, replace(inputs, elsewhere=there), voice)

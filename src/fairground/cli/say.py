@@ -118,7 +118,7 @@ def outline(planned: Plan, left_s: float) -> str:
 def the_plan(planned: Plan, as_json: bool) -> None:
     """A plan that is not carried out: its slots, what it leaves out, and how long it would take."""
     if as_json:
-        document({"estimate_s": plan.estimate_s(planned), "plan": plain(planned)})
+        document({"estimate_s": plan.estimate_s(planned.slots), "plan": plain(planned)})
         return
     for slot in planned.slots:
         control = f"  control: {slot.control}" if slot.control is not None else ""
@@ -127,7 +127,7 @@ def the_plan(planned: Plan, as_json: bool) -> None:
         line(f"skipped  {what}: {cause}")
     trials = plural(len(planned.slots), "trial")
     if planned.budget_s is None:
-        out.print(f"{trials}, about {duration(plan.estimate_s(planned))} without builds")
+        out.print(f"{trials}, about {duration(plan.estimate_s(planned.slots))} without builds")
     else:
         out.print(f"at most {trials} within {duration(planned.budget_s)} without builds, ended after a whole block")
 

@@ -18,7 +18,7 @@ from rich.text import Text
 from fairground import records
 from fairground.cli.board import MARK, STYLE, reason
 from fairground.model import OWN_MAJOR, Cell, Plan, PlanSlot, Progress, Trial, Verdict
-from fairground.run.plan import plan_seconds
+from fairground.run.plan import estimate_s
 from fairground.stats import forecast
 from fairground.stats.intervals import significant
 
@@ -79,7 +79,7 @@ class Screen:
         """A trial ended: one line that stays."""
         self._counts[trial.verdict] += 1
         self._spent.append(trial.duration_s)
-        self._expected.append(plan_seconds(slot for slot in self._plan.slots if slot.number == trial.number))
+        self._expected.append(estimate_s(slot for slot in self._plan.slots if slot.number == trial.number))
         if trial.verdict is not Verdict.VOID or trial.attempt >= records.ATTEMPTS:
             self._done.add(trial.number)
         if not self._quiet:
@@ -127,7 +127,7 @@ class Screen:
         """`, about 2 h 10 min with the runs after it`; nothing where there are none, or trials do not tell."""
         if not self._later_s:
             return ""
-        rest_s = self._later_s + plan_seconds(slot for slot in self._plan.slots if slot.number not in self._done)
+        rest_s = self._later_s + estimate_s(slot for slot in self._plan.slots if slot.number not in self._done)
         left_s = forecast.scaled_s(self._spent, self._expected, rest_s)
         return "" if left_s is None else f", about {duration(left_s)} with the runs after it"
 

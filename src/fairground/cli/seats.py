@@ -1,4 +1,4 @@
-"""Seats on a command line: those of this machine, and the line that tells which cores each role has."""
+"""Seats on a command line: those of a verb, and the line that tells which cores each role has."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from fairground.lab import setup
 from fairground.model import CellSettings, Load
 from fairground.report.text import seats
 
-machine = setup.machine_seats
-
 
 def seat_verb(given: Given, load: Load, database_url: str | None) -> tuple[CellSettings, Load]:
     """Settings and load of a verb, in their seats. LabError for a core that is not here."""
-    settings, load = asked.seat_asked(given, load, machine(database_url))
+    settings, load = asked.seat_asked(given, load, setup.machine_seats(database_url))
     setup.check_pins(settings, database_url)
     setup.check_amounts(load, settings)
     return settings, load
@@ -28,6 +26,6 @@ def tell_seats(some: Sequence[CellSettings]) -> None:
     for pin, place in found:
         if pin or place:
             say.note(f"seats: {seats.sentence(pin, place)}")
-    there = machine(None)
+    there = setup.machine_seats(None)
     if there.shared and any(not pin for pin, _ in found):
         say.note(there.remark)

@@ -63,7 +63,7 @@ def why(context: typer.Context, given: Given) -> None:
     if not given["cell"] and given["resume"] is None and _advise(given):
         return
     if given["resume"] is not None:
-        refuse_beside_resume(context, OPTIONS, (), "experiment")
+        refuse_beside_resume(context, (), "experiment")
     inputs, asked = _inputs(given)
     if not given["quiet"]:
         _announce(asked)

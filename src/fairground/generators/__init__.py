@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import shutil
 import subprocess
@@ -17,6 +16,7 @@ from fairground.generators.tool import Installed, Tool, ToolSession
 from fairground.host import Keeper
 from fairground.host.machine import MachineCheck
 from fairground.model import Cell, LabError, Load, Result, RoleUse, Workload
+from fairground.model.source import nearest
 
 __all__ = [
     "ENGINE",
@@ -46,10 +46,7 @@ def generator_name(name: str) -> str:
     """The name of a generator. LabError when there is none of that name."""
     names = (ENGINE, *TOOLS)
     if name not in names:
-        near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
-        raise LabError(
-            f"there is no generator `{name}`", f"did you mean `{near[0]}`?" if near else f"there are {', '.join(names)}"
-        )
+        raise LabError(f"there is no generator `{name}`", nearest(name, names, "generators"))
     return name
 
 

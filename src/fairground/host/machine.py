@@ -59,7 +59,7 @@ class MachineCheck:
 
 def most_connections() -> int:
     """The most connections that one process can open to one address: each takes a local port and an open file."""
-    low, high = (int(part) for part in (_read("/proc/sys/net/ipv4/ip_local_port_range") or "32768 60999").split())
+    low, high = _port_range()
     return max(0, min(high - low + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[1] - FILES_OF_ITS_OWN))
 
 
@@ -129,7 +129,7 @@ def checks(cache: Path, environment_path: str) -> Iterator[MachineCheck]:
 
 
 def pace_us(pieces: int = 30) -> float:
-    """The median CPU time, in µs, of a short fixed piece of work on one processor, of so many: 2 ms each on a machine of 2020.
+    """The median CPU time, in µs, of a short fixed piece of work on one processor, of this many: 2 ms each on a machine of 2020.
 
     CPU time leaves out the wait for a processor, which is the roles' doing or that of others, and is judged apart. Pieces shorter
     than a scheduler's slice keep most of them from being interrupted, which costs caches as well.
@@ -191,8 +191,14 @@ def _backlog() -> MachineCheck:
     )
 
 
+def _port_range() -> tuple[int, int]:
+    """The first and the last port that the kernel gives to a connection."""
+    low, high = (_read("/proc/sys/net/ipv4/ip_local_port_range") or "32768 60999").split()
+    return int(low), int(high)
+
+
 def _ports() -> MachineCheck:
-    low, high = (int(part) for part in (_read("/proc/sys/net/ipv4/ip_local_port_range") or "32768 60999").split())
+    low, high = _port_range()
     if low >= 20_000:
         return MachineCheck("ports", "ok", f"ephemeral ports {low}–{high}, clear of the lab's own (17000–19999)")
     fix = "sysctl -w net.ipv4.ip_local_port_range='32768 60999'"

@@ -79,10 +79,6 @@ def mistakes(settings: CellSettings) -> Iterator[tuple[str, str, str]]:
 
 def load_mistakes(said: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Find what cannot be meant in a load, by the keys of suites, in the form of `mistakes`. A value of None: not said."""
-    if said["arrivals"] not in (None, "poisson", "constant"):
-        yield "arrivals", f"is `{said['arrivals']}`", "write poisson or constant"
-    if not 0 <= (said["think_ms"] or 0) <= numbers.MOST_PAUSE_MS:
-        yield "think_ms", f"is {said['think_ms']:g}", f"write 0 to {numbers.MOST_PAUSE_MS}"
     for key in ("requests", "think_ms", "stages"):
         if said[key] and said["rate_per_s"] is not None:
             yield key, "and `rate_per_s` exclude each other", "leave one of them out"

@@ -199,8 +199,8 @@ def load_suite(path: Path, profile: str | None = None, machine: Seats | None = N
     if file.anchor is not None:
         source.require_text(("anchor",), file.anchor)
     _check_blocks(source, ("blocks",), file.blocks)
-    if not 0 < (file.turns_s or 1) <= numbers.MOST_TURNS_S:
-        raise source.error(("turns_s",), "`turns_s` is out of range in", f"seconds above 0, {numbers.MOST_TURNS_S:g} at most")
+    if file.turns_s is not None:
+        _parsed(source, ("turns_s",), numbers.turns, "turns_s =", file.turns_s)
     here: list[tuple[Location, GroupTable]] = [(("group", i), group) for i, group in enumerate(file.group)] or [((), file)]
     chosen = [one for one in here if profile is None or one[1].only is None or profile in one[1].only]
     groups = tuple(made for one in chosen for made in _seated(source, *one, file, machine, seats))
@@ -258,10 +258,8 @@ def _versions(source: Source, location: Location, table: GroupTable, file: Suite
     key, owner = "postgres_versions", (table, location) if table.postgres_versions is not None else (file, ())
     if (said := owner[0].postgres_versions) is None:
         return (None,)
-    try:
-        return numbers.majors(key, ",".join(said))
-    except LabError as error:
-        raise source.error((*owner[1], key), f"{error.message}, in", error.hint or "leave it out") from error
+    versions: tuple[int | None, ...] = _parsed(source, (*owner[1], key), numbers.majors, key, ",".join(said))
+    return versions
 
 
 def _group(source: Source, location: Location, group: GroupTable, file: SuiteFile) -> SuiteGroup:
@@ -276,9 +274,6 @@ def _group(source: Source, location: Location, group: GroupTable, file: SuiteFil
         raise source.error((*location, "window_s"), "`stages` and `window_s` exclude each other in", "stages make the window")
     if min(merged["connections"]) < 1:
         raise source.error(place["connections"], "`connections` has a number below 1 in", "write at least `[1]`")
-    for key, hint in options.ABOVE_ZERO.items():
-        if merged[key] is not None and merged[key] <= 0:
-            raise source.error(place[key], f"`{key}` is not above 0 in", hint)
     _check_blocks(source, place["blocks"], merged["blocks"])
     shortest, longest = merged["warmup"] or (Load.warmup_min_s, Load.warmup_max_s)
     if not 0 <= shortest <= longest:
@@ -299,7 +294,10 @@ def _group(source: Source, location: Location, group: GroupTable, file: SuiteFil
 
 
 def _shape(source: Source, merged: Mapping[str, Any], place: Mapping[str, Location]) -> dict[str, Any]:
-    """Read what a group says of its load, apart from connections and warm-up."""
+    """Read what a group says of its load, apart from connections and warm-up. Numbers and words have an option's bounds."""
+    for one in (*options.LOADS, *options.HOPS):
+        if one.key is not None and isinstance(merged[one.key], int | float | str):
+            _parsed(source, place[one.key], one.parse, f"{one.key} =", merged[one.key])
     for key, wrong, hint in conditions.load_mistakes(merged):
         raise source.error(place[key], f"`{key}` {wrong} in", hint)
     given = {key: merged[key] for key in options.OF_A_LOAD if merged[key] is not None}
@@ -310,10 +308,15 @@ def _shape(source: Source, merged: Mapping[str, Any], place: Mapping[str, Locati
 
 def _each(source: Source, merged: Mapping[str, Any], place: Mapping[str, Location], key: str, parse: options.Parse) -> list[Any]:
     """Parse the texts of a key into one value for each load or path; `[None]` where nothing is said."""
+    return list(_parsed(source, place[key], parse, key, ",".join(merged[key] or ())))
+
+
+def _parsed(source: Source, place: Location, parse: options.Parse, spelling: str, said: object) -> Any:
+    """Parse what a key says as an option's value. LabError with the file and the line for what cannot be meant."""
     try:
-        return list(parse(key, ",".join(merged[key] or ())))
+        return parse(spelling, said)
     except LabError as error:
-        raise source.error(place[key], f"{error.message}, in", error.hint or "leave it out") from error
+        raise source.error(place, f"{error.message}, in", error.hint or "leave it out") from error
 
 
 def _topologies(source: Source, merged: Mapping[str, Any], place: Mapping[str, Location]) -> tuple[Topology, ...]:

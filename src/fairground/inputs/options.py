@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -57,8 +57,6 @@ class Option:
     parse: Parse = as_typed
     key: str | None = None
     """The key of suites that says the same; those of settings stand in `[settings]`. None: suites cannot say it."""
-    above_zero: str | None = None
-    """What to write where a suite's number is not above 0. None: suites may say any."""
     least: int | None = None
     """The least value in settings. None: any."""
     flag: object = None
@@ -115,31 +113,29 @@ def _text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
 
 
-MANY, TIME = "write how many", "write how long"
-
 LOADS = (
     Option("connections", "Connections at once, one or several: 10,100.", str, "100", Of.LOAD, parse=numbers.counts,
            key="connections", always=True),
     Option("close", "A new connection for each request.", bool, False, Of.LOAD, ("keep_alive",), key="keep_alive", flag=False),
-    Option("window", "Seconds measured.", numbers.Seconds, 5.0, Of.LOAD, ("window_s",), numbers.positive, "window_s", TIME,
+    Option("window", "Seconds measured.", numbers.Seconds, 5.0, Of.LOAD, ("window_s",), numbers.positive, "window_s",
            always=True),
     Option("warmup", "Least and most seconds of warm-up; one number for both.", str, "2,20", Of.LOAD,
            ("warmup_min_s", "warmup_max_s"), numbers.span, "warmup", always=True),
-    Option("timeout_ms", "Longest wait for an answer.", int, 10_000, Of.LOAD, (), numbers.wait_for_answer, "timeout_ms", TIME,
+    Option("timeout_ms", "Longest wait for an answer.", int, 10_000, Of.LOAD, (), numbers.wait_for_answer, "timeout_ms",
            always=True),
     Option("generator", "Load generators, one or several: engine,wrk,ab,hey,k6,vegeta,oha.", str, "engine", Of.LOAD,
            parse=lambda _, text: numbers.names(text), key="generator"),
     Option("threads", "Threads of the generator (default: 1, or as many as it has cores of its own).", int | None, None, Of.LOAD,
-           (), if_given(numbers.positive), "threads", MANY),
+           (), if_given(numbers.positive), "threads"),
     Option("rate", "Open loop: requests per second; --connections is then the most.", float | None, None, Of.LOAD,
-           ("rate_per_s",), if_given(numbers.rate), "rate_per_s", MANY),
+           ("rate_per_s",), if_given(numbers.rate), "rate_per_s"),
     Option("arrivals", "How the requests of a rate are spaced: poisson or constant.", str, "poisson", Of.LOAD,
            parse=numbers.spacing, key="arrivals"),
     Option("requests", "Send this many requests instead of measuring a window.", int | None, None, Of.LOAD, (),
-           if_given(numbers.positive), "requests", MANY),
+           if_given(numbers.positive), "requests"),
     Option("think_ms", "Closed loop: pause of each connection before its next request, in ms.", float, 0.0, Of.LOAD,
            parse=numbers.pause, key="think_ms"),
-    Option("stage", "Closed loop: within so many seconds to so many connections, from --connections on; repeatable. They make the"
+    Option("stage", "Closed loop: to MANY connections within SECONDS, from --connections on; repeatable. They make the"
            " window.", list[str] | None, None, Of.LOAD, ("stages",),
            lambda spelling, texts: numbers.stages(spelling, texts or ()), "stages", metavar="SECONDS=MANY"),
     Option("fault", "What goes wrong in the window: none, database-restart@3s, database-crash@3s, connections-cut@3s,"
@@ -151,9 +147,9 @@ ONE_PATH = (
     Option("pooler", "Behind it: none, pgbouncer-session, pgbouncer-tx, pgcat-session or pgcat-tx.", str, "none",
            Of.TOPOLOGY, parse=lambda _, text: numbers.names(text), key="poolers"),
     Option("pooler_size", "Connections of the pooler to the database.", int, Topology.pooler_size, Of.TOPOLOGY, (),
-           numbers.positive, "pooler_size", MANY),
+           numbers.positive, "pooler_size"),
     Option("pooler_clients", "Connections that the pooler accepts.", int, Topology.pooler_clients, Of.TOPOLOGY, (),
-           numbers.positive, "pooler_clients", MANY),
+           numbers.positive, "pooler_clients"),
     Option("wire", "A distance, as what a round trip takes: none, server=0.2ms, database=1ms or both joined by +.", str, "none",
            Of.TOPOLOGY, parse=wires.parse, key="wires"),
 )  # fmt: skip
@@ -281,15 +277,13 @@ SUITE_HAS_ITS_OWN = (WORKLOAD, CONTRACT, *LOADS, *HOPS, *SETTINGS, VERSION, SQL_
 """What a suite says itself, so that nobody can say it beside a suite."""
 
 
-def some(*names: str) -> tuple[Option, ...]:
+def some(*names: str, among: Sequence[Option] = OPTIONS) -> tuple[Option, ...]:
     """The options of these names, for a verb that takes a few of them."""
-    known = {one.name: one for one in OPTIONS}
+    known = {one.name: one for one in among}
     return tuple(known[name] for name in names)
 
 
 LEAST: Mapping[str, int] = {one.targets[0]: one.least for one in SETTINGS if one.least is not None}
 """The least value of each field of settings that has one."""
-ABOVE_ZERO: Mapping[str, str] = {one.key: one.above_zero for one in (*LOADS, *HOPS) if one.key and one.above_zero}
-"""Keys of suites whose numbers are above 0 → what to write where one is not."""
 OF_A_LOAD = tuple(one.key for one in LOADS if one.key and one.targets == (one.key,) and one.key != "connections")
 """Keys of suites that are fields of every load of a group as they stand."""

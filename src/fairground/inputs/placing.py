@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import replace
 
 from fairground.inputs import numbers
 from fairground.model import ROLES, CellSettings, LabError, Suite
+from fairground.model.source import nearest
 
 PLACED = ("generator", "database", "server")
 """The roles that can be on another host than the lab's. What stands between them is with the server."""
@@ -24,8 +24,7 @@ def parse(spelling: str, texts: Sequence[str]) -> Placed:
         if not equals or not role or not host:
             raise LabError(f"`{spelling} {text}` should be a role and a host", f"for instance {spelling} generator=rack-2")
         if role not in ROLES:
-            near = difflib.get_close_matches(role, ROLES, 1)
-            raise LabError(f"there is no role `{role}`", f"did you mean `{near[0]}`?" if near else f"roles: {', '.join(PLACED)}")
+            raise LabError(f"there is no role `{role}`", nearest(role, PLACED, "roles"))
         if role not in PLACED:
             raise LabError(
                 f"`{spelling} {text}`: the {role} is where the server is", f"place the server: {spelling} server={host}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -17,7 +18,7 @@ from fairground.lab.events import Event, Said, Sink, unheard
 from fairground.lab.preparation import Inputs, prepare
 from fairground.lab.recording import open_record, record_units, until_over
 from fairground.measure import Bench, rounds
-from fairground.measure.arm import ServiceArm
+from fairground.measure.arm import ServiceArm, seed_of_start
 from fairground.measure.rounds import RoundsEffort
 from fairground.model import Audit, Cell, CellSettings, Finding, LabError, Load, Severity, Topology, Workload, secret
 from fairground.model.pair import Round
@@ -37,11 +38,10 @@ def comparison_asked(a: TryAsked, b: TryAsked, load: Load, budget_s: float, marg
     other += " (B)" if one == other else ""
     pairs = stopping.pairs_within(budget_s, load)
     what = a.requests or f"{a.method.upper()} {secret.redact(_target(a))}"
-    asked = ComparisonAsked(
-        one, other, one, other, None, what, load, CellSettings(), 1,
-        budget_s, WIDTH, pairs, margin, compare.TURN_S,
+    return ComparisonAsked(
+        label_a=one, label_b=other, stack_a=one, stack_b=other, revisions=None, workload=what, load=load, settings=CellSettings(),
+        seed=1, budget_s=budget_s, width=WIDTH, pairs=pairs, margin=margin, turn_s=compare.TURN_S, services=(a, b),
     )  # fmt: skip
-    return replace(asked, services=(a, b))
 
 
 def _target(asked: TryAsked) -> str:
@@ -71,8 +71,8 @@ def compare_services(
         def one_round(effort: RoundsEffort, folder: Path, number: int) -> Round:
             return _round(testbed.bench, (sides[0], sides[1]), effort, folder, number)
 
-        starts = compare.Starts(one_round, effort, record.folder, asked, list(record.entries))
-        yield from record_units(record, until_over(record, starts.make, stopping.comparison_end))
+        start = functools.partial(compare.next_start, one_round, effort, record)
+        yield from record_units(record, until_over(record, start, stopping.comparison_end))
 
 
 def _round(bench: Bench, sides: tuple[_Service, _Service], effort: RoundsEffort, folder: Path, number: int) -> Round:
@@ -140,4 +140,4 @@ class _Service:
         workload = several or question.workload(request, self.conduct)
         process, _ = service.process_of(child, request)
         cell = Cell(self.label, workload.id, Topology(), effort.load, CellSettings())
-        return ServiceArm(self.label, cell, workload, 1000 * number, request.host, request.port, process, request.tls)
+        return ServiceArm(self.label, cell, workload, seed_of_start(0, number), request.host, request.port, process, request.tls)

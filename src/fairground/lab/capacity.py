@@ -58,7 +58,7 @@ def capacity(inputs: Inputs, asked: CapacityAsked, sink: Sink = unheard) -> Iter
             cell = cells[number - 1]
             climb = Climb(
                 testbed.bench, cell, wanted[cell.stack], workloads[cell.workload], objective.parse(asked.objective), pace(asked),
-                asked.budget_s, record.folder / f"{number:02}", asked.seed, number, list(made),
+                budget_s=asked.budget_s, folder=record.folder / f"{number:02}", seed=asked.seed, number=number, parts=list(made),
             )  # fmt: skip
             return climb.run()
 

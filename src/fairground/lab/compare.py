@@ -18,7 +18,7 @@ from fairground.measure import schedule
 from fairground.measure.rounds import RoundsEffort, Side, one_round
 from fairground.model import Cell, CellSettings, LabError, Load, Server, WorkloadEvent
 from fairground.model.pair import Round
-from fairground.model.record import ComparisonAsked, RecordKind
+from fairground.model.record import ComparisonAsked, Record, RecordKind
 from fairground.run import stopping
 
 TURN_S = RoundsEffort.turn_s
@@ -90,26 +90,19 @@ def compare_stacks(inputs: Inputs, asked: ComparisonAsked, sink: Sink = unheard)
         infos = {arm.label: build.stack_infos([arm.stack], testbed.builds)[arm.stack.id] for arm in arms}
         record = open_record(inputs, RecordKind.COMPARISON, asked, testbed, infos)
         effort = RoundsEffort(workload, asked.load, asked.settings, asked.seed, asked.turn_s, asked.pairs, asked.topology)
-        one = functools.partial(one_round, testbed.bench, arms)
-        starts = Starts(one, effort, record.folder, asked, list(record.entries))
-        yield from record_units(record, until_over(record, starts.make, stopping.comparison_end))
+        start = functools.partial(next_start, functools.partial(one_round, testbed.bench, arms), effort, record)
+        yield from record_units(record, until_over(record, start, stopping.comparison_end))
 
 
-@dataclass
-class Starts:
-    """The starts of a comparison, each with as many pairs as its time allows after those that were `made`."""
-
-    one_round: Callable[[RoundsEffort, Path, int], Round]
-    effort: RoundsEffort
-    folder: Path
-    asked: ComparisonAsked
-    made: list[Round]
-
-    def make(self, number: int) -> Round:
-        """The start of a number, from 1."""
-        effort = replace(self.effort, pairs=stopping.pairs_of_next(self.made, self.asked))
-        self.made.append(self.one_round(effort, self.folder, number))
-        return self.made[-1]
+def next_start(
+    one: Callable[[RoundsEffort, Path, int], Round],
+    effort: RoundsEffort,
+    record: Record[ComparisonAsked, Round],
+    made: Sequence[Round],
+) -> Round:
+    """Make the start after those that were `made`, with as many pairs as its time allows."""
+    pairs = stopping.pairs_of_next(made, record.head.asked)
+    return one(replace(effort, pairs=pairs), record.folder, len(made) + 1)
 
 
 def _arms(places: Places, asked: ComparisonAsked) -> tuple[Side, Side]:

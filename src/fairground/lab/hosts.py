@@ -46,7 +46,7 @@ def _again(asked: HostsAsked) -> str:
 
 
 def dry_run(suite: Suite, inputs: Inputs, hosts: int) -> Plan:
-    """The plan of a suite as it would be if so many hosts could build everything. LabError for what they cannot measure."""
+    """The plan of a suite as it would be if this many hosts could build everything. LabError for what they cannot measure."""
     _check(inputs)
     workloads = inputs.places.workloads()
     suite = without_own_version(suite, None)
@@ -163,7 +163,7 @@ def _digests(chosen: Sequence[Stack]) -> dict[str, str]:
 
 def measure_shares(known: Run, there: Fleet, digests: Mapping[str, str]) -> Generator[Event]:
     """Have measured what is left of a run. At its end it is told what is missing. `digests`: server → hash of its sources."""
-    yield Planned(known.plan, known.folder, plan.plan_seconds(records.left_of(known)) / len(there.members))
+    yield Planned(known.plan, known.folder, plan.estimate_s(records.left_of(known)) / len(there.members))
     yield Began(known.plan, known.everything, len(there.members))
     asked = known.plan.slots
     if known.plan.budget_s is None:

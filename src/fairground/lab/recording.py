@@ -88,15 +88,15 @@ def record_units(record: Record[Any, Any], units: Units) -> Iterator[Event]:
 
 
 def until_over(
-    record: Record[Any, Any], measure: Callable[[int], Any], over: Callable[[Sequence[Any], Any], str | None]
+    record: Record[Any, Any], measure: Callable[[Sequence[Any]], Any], over: Callable[[Sequence[Any], Any], str | None]
 ) -> Units:
     """Units, from the first that is missing, until the stopping rule `over` says why it is over.
 
-    `measure` makes the unit of a number. A unit says what it `took_s`, and what was asked has a budget.
+    `measure` makes the unit after those that are made. A unit says what it `took_s`, and what was asked has a budget.
     """
     made, asked = list(record.entries), record.head.asked
     while (reason := over(made, asked)) is None:
-        made.append(measure(len(made) + 1))
+        made.append(measure(made))
         spent_s = math.fsum(one.took_s for one in made)
         yield NewEntry(made[-1], max(0.0, asked.budget_s - spent_s))
     yield RecordEnd(time.time(), reason)

@@ -104,7 +104,7 @@ def replicate_all(inputs: Inputs, asked: ReplicationAsked, sink: Sink = unheard)
     names = list(chosen) if begun is None else list(chosen)[list(chosen).index(begun) :]
     plans = plans_of(inputs, replace(asked, resume=None))
     for place, name in enumerate(names):
-        later_s = sum(plan.estimate_s(plans[later]) for later in names[place + 1 :])
+        later_s = sum(plan.estimate_s(plans[later].slots) for later in names[place + 1 :])
         yield Replicating(name, len(chosen) - len(names) + place + 1, len(chosen), later_s)
         one = replace(asked, suite=name, resume=asked.resume if name == begun else None)
         yield from _unless_absent(inputs, one, sink)

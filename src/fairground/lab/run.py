@@ -198,7 +198,7 @@ def _measure(
 ) -> Iterator[Event]:
     """Measure what is left of a plan."""
     known, by_id = records.load_run(folder), render_workloads(frozen, workloads)
-    yield Planned(frozen, folder, plan.plan_seconds(records.left_of(known)))
+    yield Planned(frozen, folder, plan.estimate_s(records.left_of(known)))
     yield from map(Said, ceilings.measure(testbed.bench, known, by_id))
     yield Began(frozen, known.everything)
     again = ceilings.Again(testbed.bench, folder, by_id)

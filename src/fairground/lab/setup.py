@@ -1,4 +1,4 @@
-"""The parts that use cases share: what they start and must stop, what they build, and the versions of it here."""
+"""The seats, cores and amounts that use cases ask of this machine, and the versions of the lab's own parts."""
 
 from __future__ import annotations
 
@@ -68,8 +68,6 @@ def check_amounts(load: Load, settings: CellSettings, fewer: str | None = None) 
     `fewer`: what to do about connections where no option of the verb says how many there are.
     """
     numbers.wait_for_answer("--timeout-ms", load.timeout_ms)
-    if load.rate_per_s is not None:
-        numbers.rate("--rate", load.rate_per_s)
     if load.window_s > MOST_S or load.warmup_max_s > MOST_S:
         option, seconds = ("--window", load.window_s) if load.window_s > MOST_S else ("--warmup", load.warmup_max_s)
         raise LabError(f"`{option} {seconds:g}` is longer than a day", "many short windows tell more than a long one: --blocks 3")

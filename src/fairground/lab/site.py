@@ -69,25 +69,29 @@ def write(results: Path, target: Path, suites: Path = ROOT / "suites") -> Genera
         counts += [record] if one.kind is RecordKind.COUNT else []
     for name in ("cells", "counts", *(id for id in before if id not in known)):
         folder.forget(name)
-    for name, text in site.pages(lines, _histories(measured), counted.histories(counts)):
+    found, lost = _histories(measured)
+    for name, text in site.pages(lines, found, counted.histories(counts)):
         folder.put(name, text)
+    yield from (SiteRecord(len(listed), len(listed), id, why) for id, why in lost.items())
     folder.put(MARK, _adapter().dump_json(known).decode())
     yield SiteWritten(target / site.OVERVIEW, len(lines))
 
 
-def _histories(measured: Sequence[Run]) -> list[History]:
-    """The histories of the cells of all runs that have one."""
+def _histories(measured: Sequence[Run]) -> tuple[list[History], dict[str, str]]:
+    """The histories of the cells of all runs that have one; of the others, why they have none."""
     try:
-        return list(history.histories(measured))
+        return list(history.histories(measured)), {}
     except Exception:  # as above: one run of somebody else's is no reason to hide the others
-        return list(history.histories([run for run in measured if _has_history(run)]))
+        lost = {run.id: why for run in measured if (why := _lost(run))}
+        return list(history.histories([run for run in measured if run.id not in lost])), lost
 
 
-def _has_history(run: Run) -> bool:
+def _lost(run: Run) -> str:
     try:
-        return bool(history.histories([run]))
-    except Exception:
-        return False
+        history.histories([run])
+    except Exception as error:
+        return foreign.line(f"its history cannot be made ({type(error).__name__}: {error})")
+    return ""
 
 
 @dataclass(frozen=True)

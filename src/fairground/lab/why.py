@@ -24,4 +24,4 @@ def try_reason(inputs: Inputs, asked: WhyAsked, sink: Sink = unheard) -> Iterato
     with prepare(inputs, cells, [stack], sink, least=len(cells)) as testbed:
         record = open_record(inputs, RecordKind.WHY, asked, testbed)
         make = functools.partial(one_start, testbed.bench, asked, stack, workloads, record.folder)
-        yield from record_units(record, until_over(record, make, stopping.experiment_end))
+        yield from record_units(record, until_over(record, lambda made: make(len(made) + 1), stopping.experiment_end))

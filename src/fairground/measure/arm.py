@@ -255,6 +255,11 @@ class ArmWindow:
         return bottleneck.limits(loaded, self.result, self.roles, self.host, self.database, cores, at)
 
 
+def seed_of_start(seed: int, number: int) -> int:
+    """The seed of an arm's requests in the start of a number: another one in each, and the same when a start is made again."""
+    return seed + 1000 * number
+
+
 @dataclass(frozen=True)
 class Ended:
     """One arm after its session: what it did in its whole life, and whether that may be believed.

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from fairground.judge import answers
-from fairground.measure.arm import ArmWindow, Ended, StackArm
+from fairground.measure.arm import ArmWindow, StackArm, seed_of_start
 from fairground.measure.bench import Bench
 from fairground.measure.schedule import InTurns
 from fairground.measure.session import ArmSession
@@ -43,16 +43,12 @@ def one_start(bench: Bench, asked: WhyAsked, stack: Stack, workloads: Mapping[st
     windows = {label: tuple(window.tally for window in made[label]) for label in loads}
     findings = {label: ended.findings for label, ended in session.ended.items()}
     without = [label for label in loads if not made[label]]
-    void = _void(session.ended) or (spoiled[0] if spoiled and without else None)
+    void = session.void or (spoiled[0] if spoiled and without else None)
     return Start(number, windows, time.monotonic() - began, findings, void)
 
 
 def _arm(change: ArmChange, asked: WhyAsked, stack: Stack, workloads: Mapping[str, Workload], number: int) -> StackArm:
-    seed = asked.seed + 1000 * number
+    seed = seed_of_start(asked.seed, number)
     return StackArm(
         change.label, change.cell, workloads[change.label], seed, stack, change.planted, change.statements, change.slowed
     )
-
-
-def _void(ended: Mapping[str, Ended]) -> str | None:
-    return next((one.void for one in ended.values() if one.void), None)

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from fairground.judge import answers
-from fairground.measure.arm import Arm, ArmWindow, Ended, StackArm
+from fairground.measure.arm import Arm, ArmWindow, StackArm, seed_of_start
 from fairground.measure.bench import Bench
 from fairground.measure.schedule import TURN_S, InTurns
 from fairground.measure.session import ArmSession
@@ -68,22 +68,17 @@ def round_of(bench: Bench, arms: Sequence[Arm], effort: RoundsEffort, folder: Pa
             if len(both) == len(labels) and not window.warm_up:
                 pairs.append(_pair(number, len(pairs) + 1, both, labels))
     findings = {label: ended.findings for label, ended in session.ended.items()}
-    return Round(number, tuple(_believed(pairs, session.ended)), time.monotonic() - began, findings)
+    believed = tuple(replace(pair, void=pair.void or session.void) for pair in pairs)
+    return Round(number, believed, time.monotonic() - began, findings)
 
 
 def _arm(side: Side, effort: RoundsEffort, number: int) -> StackArm:
     settings = replace(effort.settings, sql_before=side.sql_before)
     cell = Cell(side.stack.id, effort.workload.id, effort.topology, effort.load, settings)
-    return StackArm(side.label, cell, effort.workload, effort.seed + 1000 * number, side.stack, side.planted)
+    return StackArm(side.label, cell, effort.workload, seed_of_start(effort.seed, number), side.stack, side.planted)
 
 
 def _pair(round_: int, number: int, both: Mapping[str, ArmWindow], labels: tuple[str, str]) -> WindowPair:
     """Two windows of the same turns; the first label of `both` had the first turn."""
     a, b = (both[label] for label in labels)
     return WindowPair(round_, number, next(iter(both)), a.tally, b.tally, a.void)
-
-
-def _believed(pairs: Sequence[WindowPair], ended: Mapping[str, Ended]) -> list[WindowPair]:
-    """The pairs, void where the round of one of their arms is."""
-    void = next((one.void for one in ended.values() if one.void), None)
-    return [replace(pair, void=pair.void or void) for pair in pairs]

@@ -105,6 +105,11 @@ class ArmSession:
         """The labels of arms that cannot be loaded any more."""
         return frozenset(label for label, loaded in self._loaded.items() if loaded.failed)
 
+    @property
+    def void(self) -> str | None:
+        """The reason why the first arm that is void is; None where none is, and until the session is over."""
+        return next((one.void for one in self.ended.values() if one.void), None)
+
     def __enter__(self) -> ArmSession:
         self._watch.__enter__()
         try:

@@ -12,10 +12,10 @@ from fairground.capacity.loadcurve import CurvePoint, StepWord
 from fairground.capacity.parts import CapacityPart
 from fairground.capacity.search import CONFIRMATIONS, Capacity, SearchEnd
 from fairground.model import foreign
+from fairground.report import frame
 from fairground.report.charts import loadchart
 from fairground.report.charts.loadchart import Around
 from fairground.report.charts.svg import WIDTHS_PX
-from fairground.report.run import page
 from fairground.report.text import seats, words
 
 BAR_CELLS = 24
@@ -218,7 +218,7 @@ def html(
     told = [sentences(one)[0] for one in capacities[:MOST_TOLD]]
     if len(capacities) > MOST_TOLD:
         told.append(f"{len(capacities) - MOST_TOLD} more stand below")
-    return page.frame_page(
+    return frame.frame_page(
         "capacity.html",
         "capacity",
         told,

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from fairground.model.pair import Round
+from fairground.report import frame
 from fairground.report.charts import forest
 from fairground.report.charts.effects import EffectRow, draw_effects
 from fairground.report.charts.svg import WIDTHS_PX
-from fairground.report.run import page
 from fairground.report.text import seats, words
 from fairground.stats import precision
 from fairground.stats.differences import PRACTICAL, Difference, DifferenceWord
@@ -212,7 +212,7 @@ def html(
     """
     bound = forest.reach((line.better, line.difference) for line in lines)
     effects = [EffectRow(line.cell, line.quantity, line.better, line.difference, line.margin, _shown(line)) for line in lines]
-    return page.frame_page(
+    return frame.frame_page(
         "comparison.html",
         f"comparison · {title}",
         [sentence(line, *sides.names) for line in lines] or [*notes[:1], title][:1],
@@ -286,6 +286,6 @@ def _limits(change: Change) -> str:
     return f"({signed_percent(change[1])} to {signed_percent(change[2])}, 95 % CI)"
 
 
-def signed_percent(share: float) -> str:
+def signed_percent(share: float, decimals: int = 1) -> str:
     """0.0312 → `+3.1 %`."""
-    return f"{share:+.1%}".replace("%", " %").replace("-", "−")
+    return f"{share:+.{decimals}%}".replace("%", " %").replace("-", "−")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from fairground.model import Cell, LabError, Load
 from fairground.model.count import CountArm, CountAsked, CountedStart
 from fairground.model.record import Record
-from fairground.report import where
-from fairground.report.run import page
+from fairground.report import frame, where
+from fairground.report.comparison import signed_percent
 from fairground.report.text import words
 from fairground.report.where import WhereTable
 from fairground.run import counting
@@ -26,11 +27,11 @@ QUANTITIES: Mapping[str, Callable[[Sequence[Sequence[CountedStart]]], list[list[
 }
 """What is told of a start → each start's values of one or two sides."""
 MOST_NAMES = 10
-"""So many system calls are told by name, those that are asked for most first."""
+"""This many system calls are told by name, those that are asked for most first."""
 LEAST_OF_NAME = 0.005
 """Fewer calls of a kind per answer are not told: they are those of a start, or of a timer."""
 WHOLE = 1000
-"""From so many on a count for an answer is told without a fraction."""
+"""From this many on a count for an answer is told without a fraction."""
 NOT_TIME = (
     "instructions are those of the server's own code in user space, under an emulation: they are no time. What the kernel and the"
     " database do for an answer is not among them, and caches, memory and branches cost nothing here"
@@ -253,7 +254,7 @@ def _sentence(a: str, b: str, line: CountLine, floor: float) -> str:
     ratio, what = line.change.ratio, f"{line.workload}: "
     if ratio is None:
         return f"{what}too few starts to compare the {line.quantity} of {b} and {a}"
-    middle, low, high = (signed_hundredths(one - 1) for one in (ratio.middle, ratio.low, ratio.high))
+    middle, low, high = (signed_percent(one - 1, 2) for one in (ratio.middle, ratio.low, ratio.high))
     amount = f"{middle} ({low} to {high}, 95 % CI)"
     match line.change.word:
         case CountWord.MORE | CountWord.LESS as word:
@@ -305,11 +306,6 @@ def _hundredths(share: float) -> str:
     return f"{share:.2%}".replace("%", " %")
 
 
-def signed_hundredths(share: float) -> str:
-    """0.0102 → `+1.02 %`."""
-    return f"{share:+.2%}".replace("%", " %").replace("-", "−")
-
-
 def document(found: CountReport) -> dict[str, object]:
     """The document for `--json`."""
     rows = [
@@ -358,8 +354,8 @@ def markdown(found: CountReport) -> str:
     for line in found.lines:
         ratio = line.change.ratio
         amounts = ("—", "—") if ratio is None else (
-            signed_hundredths(ratio.middle - 1),
-            f"{signed_hundredths(ratio.low - 1)} … {signed_hundredths(ratio.high - 1)}",
+            signed_percent(ratio.middle - 1, 2),
+            f"{signed_percent(ratio.low - 1, 2)} … {signed_percent(ratio.high - 1, 2)}",
         )  # fmt: skip
         cells = (line.workload, line.quantity, amount(line.a), amount(line.b), *amounts, str(line.change.word))
         table.append("| " + " | ".join(map(words.cell, cells)) + " |")
@@ -381,7 +377,7 @@ def _levels(rows: Sequence[CountRow]) -> list[str]:
 
 def html(found: CountReport, facts: Sequence[str], foot: str, home: str | None = None) -> str:
     """The measurement as a page. `facts` are one line about the machine."""
-    return page.frame_page(
+    return frame.frame_page(
         "count.html",
         f"counted · {found.title}",
         found.sentences or (found.title,),
@@ -392,7 +388,7 @@ def html(found: CountReport, facts: Sequence[str], foot: str, home: str | None =
         names=[(row, list(row.names.items())[:MOST_NAMES]) for row in found.rows if row.names],
         notes=found.notes,
         amount=amount,
-        signed=signed_hundredths,
+        signed=partial(signed_percent, decimals=2),
         share=_hundredths,
         foot=foot,
         home=home,

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairground.model.experiment import AS_IT_WAS, Start, WhyAsked
-from fairground.report.run import page, why
+from fairground.report import frame
+from fairground.report.run import why
 from fairground.stats import effects
 
 
 def html(asked: WhyAsked, starts: Sequence[Start], facts: Sequence[str], foot: str, home: str | None = None) -> str:
     """The page. `facts` are one line about the machine; `home`: where the list of records is, in a site."""
     rates = [(start, [effects.rate(start.windows.get(label, ())) for label in (AS_IT_WAS, *_labels(asked))]) for start in starts]
-    return page.frame_page(
+    return frame.frame_page(
         "why.html",
         f"why · {asked.cell.id}",
         [sentence.removesuffix(".") for sentence in why.sentences(asked, starts)],

@@ -39,8 +39,8 @@ def parse_counted(text: str) -> Rule:
 def broken_counts(lines: Sequence[CountLine], rule: Rule) -> tuple[str, ...]:
     """One sentence for each workload on which B needs more, and the whole interval lies beyond the share."""
     return tuple(
-        f"{line.workload}: {counts.signed_hundredths(ratio.low - 1)} {line.quantity} at least"
-        f" ({counts.signed_hundredths(ratio.middle - 1)} counted), and {rule.text} was asked for"
+        f"{line.workload}: {signed_percent(ratio.low - 1, 2)} {line.quantity} at least"
+        f" ({signed_percent(ratio.middle - 1, 2)} counted), and {rule.text} was asked for"
         for line in lines
         if (ratio := line.change.ratio) is not None
         and line.quantity in rule.quantities

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from fairground.capacity.cells import capacities_of
 from fairground.capacity.service.known import service_of
-from fairground.model import SCHEMA_VERSION, Machine
+from fairground.model import SCHEMA_VERSION, CellSettings, Machine
 from fairground.model.count import CountAsked, CountedStart
 from fairground.model.record import Record, RecordKind
-from fairground.report import capacity, comparison, counts, experiment, visit
+from fairground.report import capacity, comparison, counts, experiment, frame, visit
 from fairground.report.compared import comparison_of
 from fairground.report.counts import CountReport
-from fairground.report.run import page, why
-from fairground.report.text import seats, words
+from fairground.report.run import why
+from fairground.report.text import seats
 
 
 @dataclass(frozen=True)
@@ -62,22 +62,15 @@ def _capacity(record: Record[Any, Any], home: str | None) -> Rendered:
 
 
 def _visit(record: Record[Any, Any], home: str | None) -> Rendered:
-    found, machine = service_of(record), record.head.machine
-    facts = (
-        page.minute(record.head.started_unix_s),
-        machine.cpu_model or "unknown CPU",
-        f"{words.plural(machine.cores, 'core')}{', kept from idling' if machine.awake else ''}",
-    )
+    found = service_of(record)
     document = {**visit.rows(found), "lab": record.head.versions["fairground"]}
-    drawn = visit.html(found, facts, _foot(record), home)
+    drawn = visit.html(found, _machine_facts(record), _foot(record), home)
     says = next(iter(visit.sentences(found)), "")
     return Rendered(says, (("try.json", _whole(record, document)), ("try.html", drawn)))
 
 
 def _experiment(record: Record[Any, Any], home: str | None) -> Rendered:
-    machine = record.head.machine
-    facts = (page.minute(record.head.started_unix_s), machine.cpu_model or "unknown CPU", words.plural(machine.cores, "core"))
-    drawn = experiment.html(record.head.asked, record.entries, facts, _foot(record), home)
+    drawn = experiment.html(record.head.asked, record.entries, _machine_facts(record), _foot(record), home)
     rows = why.rows(record.head.asked, record.entries)
     document = {"schema": SCHEMA_VERSION, **rows, "finished": record.end is not None}
     return Rendered(next(iter(rows["sentences"]), ""), (("why.json", json.dumps(document, indent=2)), ("why.html", drawn)))
@@ -110,15 +103,20 @@ def _whole(record: Record[Any, Any], document: Mapping[str, Any]) -> str:
     return json.dumps(whole, indent=2)
 
 
+def _machine_facts(record: Record[Any, Any], cells: Sequence[CellSettings] = ()) -> tuple[str, ...]:
+    """Say when and on which machine something was measured. `cells`: settings that say who shares its cores."""
+    machine = record.head.machine
+    return (
+        frame.minute(record.head.started_unix_s),
+        machine.cpu_model or "unknown CPU",
+        f"{seats.machine(machine.cores, cells)}{', kept from idling' if machine.awake else ''}",
+    )
+
+
 def _facts(record: Record[Any, Any]) -> tuple[str, ...]:
     """Say when and on what a capacity or a comparison was measured."""
-    machine, settings = record.head.machine, record.head.asked.settings
-    workers, path = settings.workers, record.head.asked.topology
-    here = (
-        page.minute(record.head.started_unix_s),
-        machine.cpu_model or "unknown CPU",
-        f"{seats.machine(machine.cores, [settings])}{', kept from idling' if machine.awake else ''}",
-    )
+    settings = record.head.asked.settings
+    workers, path, here = settings.workers, record.head.asked.topology, _machine_facts(record, [settings])
     if getattr(record.head.asked, "services", None) is not None:
         return here
     return (

@@ -12,12 +12,11 @@ from fairground.claims.statement import parse_all
 from fairground.claims.tables import LEAST_ROWS, TableReading, TableRow
 from fairground.claims.verdict import ClaimJudgement, ClaimVerdict, VerdictGrade
 from fairground.model import Run, Suite, foreign
-from fairground.report import card, readers
+from fairground.report import card, frame, readers
 from fairground.report.charts import claimplot, slope, waterfall
 from fairground.report.charts.claimplot import ClaimLine
 from fairground.report.charts.slope import Slope
 from fairground.report.charts.waterfall import WaterfallStep
-from fairground.report.run import page
 from fairground.report.text import kinds, seats, words
 
 GLYPHS = {
@@ -59,11 +58,11 @@ def html(found: Replication, profile: str) -> str:
     slopes = [_slope(reading) for reading in found.tables]
     postgres = f"PostgreSQL {run.versions.get('PostgreSQL', 'unknown')}"
     machine = (run.machine.cpu_model or "unknown CPU", seats.of_run(run), postgres)
-    return page.frame_page(
+    return frame.frame_page(
         "replication.html",
         f"replication · {found.suite.title}",
         (summary(found).removesuffix("."), f"Published: {found.suite.source}"),
-        facts=(page.start_text(run), *machine, _blocks(found)),
+        facts=(frame.minute(run.started_unix_s), *machine, _blocks(found)),
         home=None,
         suite=found.suite,
         run=run,
@@ -133,7 +132,7 @@ def markdown(found: Replication, profile: str) -> str:
     lines = [
         f"## {words.prose(found.suite.title)}",
         "",
-        f"*{found.suite.source}* · suite `{found.suite.id}`, profile `{profile}` · {page.start_text(found.run)} · "
+        f"*{found.suite.source}* · suite `{found.suite.id}`, profile `{profile}` · {frame.minute(found.run.started_unix_s)} · "
         f"{machine.cpu_model or 'unknown CPU'}, {words.plural(machine.cores, 'core')} · {_blocks(found)} · {_versions(found)}",
         "",
         summary(found),

@@ -10,11 +10,11 @@ from typing import Any
 from fairground.capacity.loadcurve import CurvePoint
 from fairground.capacity.service.values import Closed, RequestShare, Visit, kept_by_rate
 from fairground.model import Finding, Severity, foreign
+from fairground.report import frame
 from fairground.report.capacity import MARKS, MOST_TOLD, point_row
 from fairground.report.charts import loadchart
 from fairground.report.charts.loadchart import Around
 from fairground.report.charts.svg import WIDTHS_PX
-from fairground.report.run import page
 from fairground.report.text import words
 
 MARK = {Severity.NOTE: "✓", Severity.WARN: "!", Severity.REJECT: "✗", Severity.VOID: "○"}
@@ -182,7 +182,7 @@ def html(found: Visit, facts: Sequence[str], foot: str, home: str | None = None)
     """The page. `facts` are one line about the machine."""
     told = sentences(found)
     around = Around(kept_per_s=found.kept_per_s, deadline_us=found.deadline_us)
-    return page.frame_page(
+    return frame.frame_page(
         "visit.html",
         f"try · {found.method} {found.url}",
         told[:MOST_TOLD],

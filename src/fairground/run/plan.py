@@ -54,7 +54,7 @@ Heat = dict[str, list[Cell]]
 PLANTED = 0.10
 """The known slowdown, as a share of the server's CPU: twice that of `compare`, since whole trials differ more than windows."""
 COMPARING_STACKS, COMPARING_BLOCKS = 2, 3
-"""From so many stacks and blocks on a plan compares, and holds controls."""
+"""From this many stacks and blocks on a plan compares, and holds controls."""
 DEPLOYED = "deployed"
 """What a suite calls the documented variants of each server, and the first of one that has none."""
 MOST_BLOCKS = 100
@@ -67,7 +67,7 @@ OVERHEAD_S = 1.5
 TOGETHER_S = 1.0
 """The same of a trial whose round is up at once."""
 WARMUPS = 3
-"""A warm-up lasts so many times its least, unless its most is less: 3.2 times in a run of 25 stacks on nine workloads."""
+"""A warm-up lasts this many times its least, unless its most is less: 3.2 times in a run of 25 stacks on nine workloads."""
 TURNS_COST = 1.15
 """Seconds that a second of load in turns takes: slow answers need more than their share."""
 TURNS_WARMING_S = 0.15
@@ -84,7 +84,7 @@ class PlanPart:
     topologies: tuple[Topology, ...]
     settings: CellSettings
     blocks: int = 1
-    """So many blocks its cells have at least, where the suite has fewer. Nothing where a budget says how many there are."""
+    """This many blocks its cells have at least, where the suite has fewer. Nothing where a budget says how many there are."""
 
 
 def build(
@@ -92,7 +92,7 @@ def build(
 ) -> Plan:
     """The plan of these parts, in which a cell that stands in several of them is measured once. The suite's groups are not read.
 
-    `unavailable` is that of `of_suite`. A suite with a budget and no number of blocks (0) gets as many blocks as so many `hosts`
+    `unavailable` is that of `of_suite`. A suite with a budget and no number of blocks (0) gets as many blocks as these `hosts`
     could at most measure in it side by side, were all but its cheapest heat narrow. If it `fits`, its windows are as short as
     lets BLOCKS of them fit on one host. One with neither gets BLOCKS blocks, which together take as long as one whole block.
     """
@@ -107,7 +107,7 @@ def build(
         return join(*_in_blocks(suite, whole, join))
     of_one, fitted = replace(suite, blocks=1, controls=suite.controls is not False), whole
     if suite.fits:
-        of_one, fitted = _fitted(of_one, whole, suite.budget_s / windows.BLOCKS, lambda *one: estimate_s(join(*one)))
+        of_one, fitted = _fitted(of_one, whole, suite.budget_s / windows.BLOCKS, lambda *one: estimate_s(join(*one).slots))
     blocks = _most_blocks(join(of_one, fitted), hosts * suite.budget_s)
     return join(replace(suite, blocks=blocks, turns_s=of_one.turns_s), fitted)
 
@@ -124,8 +124,8 @@ def _in_blocks(
         return asked, parts
     whole = join(replace(asked, blocks=1), parts)
     steps = len(windows.SHORTER_S) if all(slot.round for slot in whole.slots) else windows.WARM_STEPS
-    block_s = estimate_s(whole) / windows.BLOCKS
-    of_one, fitted = _fitted(replace(asked, blocks=1), parts, block_s, lambda *one: estimate_s(join(*one)), steps)
+    block_s = estimate_s(whole.slots) / windows.BLOCKS
+    of_one, fitted = _fitted(replace(asked, blocks=1), parts, block_s, lambda *one: estimate_s(join(*one).slots), steps)
     return replace(asked, turns_s=of_one.turns_s), fitted
 
 
@@ -136,7 +136,7 @@ def _fitted(
     cost_s: Callable[[Suite, Sequence[PlanPart]], float],
     most_steps: int = len(windows.SHORTER_S),
 ) -> tuple[Suite, Sequence[PlanPart]]:
-    """Fit a suite of one block, so that the block costs `block_s` at most, in so many steps.
+    """Fit a suite of one block, so that the block costs `block_s` at most, in this many steps.
 
     Returns the suite with its seconds in turns, and the parts with their windows.
     Whole windows become shorter first. Where the shortest cost too much, turns take what is left, but no less than a window does.
@@ -178,7 +178,7 @@ def of_suite(
     unavailable: Mapping[str, str] | None = None,
     hosts: int = 1,
 ) -> Plan:
-    """The plan of a suite, for so many `hosts`. A cell that stands in several of its groups is measured once.
+    """The plan of a suite, for this many `hosts`. A cell that stands in several of its groups is measured once.
 
     `unavailable` says of stacks by id, of load generators by `generator NAME`, of topologies by `topology ID`, and of versions of
     PostgreSQL by `PostgreSQL MAJOR`, why they are not here; of the slowed control, as `control slowed`, why none can be made.
@@ -197,13 +197,8 @@ def of_suite(
     return build(suite, parts, command, unavailable, hosts)
 
 
-def estimate_s(plan: Plan) -> float:
-    """Seconds that the plan will take, from its loads alone; retries are not foreseen."""
-    return plan_seconds(plan.slots)
-
-
-def plan_seconds(slots: Iterable[PlanSlot]) -> float:
-    """Seconds that these slots will take, from their loads alone."""
+def estimate_s(slots: Iterable[PlanSlot]) -> float:
+    """Seconds that these slots will take, from their loads alone; retries are not foreseen."""
     return sum(_slot_s(slot) for slot in slots)
 
 
@@ -215,7 +210,7 @@ def _least_s(slots: Iterable[PlanSlot]) -> float:
 def remaining_s(plan: Plan, done: Collection[int], mean: float | None) -> float:
     """Seconds left when the slots numbered in `done` are done and took `mean` seconds each (None: not known yet)."""
     rest = [slot for slot in plan.slots if slot.number not in done]
-    return plan_seconds(rest) if mean is None else mean * len(rest)
+    return estimate_s(rest) if mean is None else mean * len(rest)
 
 
 def is_worth_a_page(plan: Plan, trial: Trial) -> bool:
@@ -292,7 +287,7 @@ def _room_s(slots: Sequence[PlanSlot], budget_s: float | None) -> float | None:
     """The seconds that a block may take longer than its loads ask for, so that enough fit into a budget; None: there is none."""
     if budget_s is None:
         return None
-    return budget_s / windows.BLOCKS - plan_seconds(slot for slot in slots if slot.block == 1)
+    return budget_s / windows.BLOCKS - estimate_s(slot for slot in slots if slot.block == 1)
 
 
 def _controls(suite: Suite, heats: Sequence[Heat], unavailable: Mapping[str, str]) -> tuple[Control, ...]:

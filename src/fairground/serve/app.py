@@ -25,6 +25,7 @@ from fairground.lab import lists
 from fairground.lab.places import Places
 from fairground.model import LabError, foreign
 from fairground.records.site_folder import SiteFolder
+from fairground.report import frame
 from fairground.report.run import page
 from fairground.serve import asked
 from fairground.serve.guard import Guard
@@ -58,6 +59,9 @@ class Lab:
         self._word = places.results / records.SERVE_WORD
         self._before = JobProcess.read(self._word)
         self._trouble = ""
+        """Why no pages are written; empty where they are."""
+        self._unseen = ""
+        """Why the run that is watched is not shown; empty where it is."""
         self._watch: RunWatch | None = None
         self._picture = RunPicture()
         self.measures = True
@@ -116,8 +120,8 @@ class Lab:
                 "here": here,
                 "goes_on": measures,
                 "drawing": self._is_drawing,
-                "trouble": self._trouble,
                 "drawn": self._follow(measures, job) if run is not None else "",
+                "trouble": self._trouble or self._unseen,
                 "page": "" if measures or seen is None else self._page_of(seen),
             }
 
@@ -137,12 +141,13 @@ class Lab:
         try:
             now = job["now"] if job is not None else None
             self._picture.follow(self._watch, measures, now is not None and now.get("phase") in LOADED)
-        except Exception:  # its folder was removed, or holds something else now: a record may come from anywhere
-            self._watch = None
+        except Exception as error:  # its folder was removed, or holds something else now: a record may come from anywhere
+            self._lose(error)
         return self._picture.version
 
     def _run(self, folder: Path | None) -> tuple[dict[str, Any] | None, bool]:
         """A run's state and whether it goes on; without a `folder` the last one's. Nothing of one that is damaged or removed."""
+        self._unseen = ""
         try:
             folder = folder or latest(self.places.results)
             if folder is None:
@@ -150,9 +155,13 @@ class Lab:
             if self._watch is None or self._watch.folder != folder:
                 self._watch = RunWatch(folder)
             return self._watch.state(), self._watch.goes_on
-        except Exception:  # as above: whatever is wrong with one record, the lab goes on
-            self._watch = None
+        except Exception as error:  # as above: whatever is wrong with one record, the lab goes on
+            self._lose(error)
             return None, False
+
+    def _lose(self, error: Exception) -> None:
+        """Watch no run, and say why."""
+        self._watch, self._unseen = None, foreign.line(f"the run cannot be shown ({type(error).__name__}: {error})")
 
     def _draw_when_quiet(self) -> None:
         """Look again and again, as long as the lab lives, whether there are pages to write."""
@@ -216,7 +225,7 @@ def application(places: Places, site: Path, token: str, hosts: Sequence[str]) ->
     """The guarded application, and the lab behind it, which whoever serves it closes at the end."""
     SiteFolder(site)  # a link, or a folder of something else, is refused
     lab = Lab(places, site)
-    script, digest = page.script_of("live.js")
+    script, digest = frame.script_of("live.js")
     known = asked.Known.of(places)
     stacks = _stacks(places)
 
@@ -224,7 +233,7 @@ def application(places: Places, site: Path, token: str, hosts: Sequence[str]) ->
         first = await asyncio.to_thread(lab.state)
         drawn = Markup(await asyncio.to_thread(lab.picture))
         return HTMLResponse(
-            page.render("live.html", script=script, script_hash=digest, stacks=stacks, known=known, first=first, drawn=drawn)
+            frame.render("live.html", script=script, script_hash=digest, stacks=stacks, known=known, first=first, drawn=drawn)
         )
 
     async def picture(_request: Request) -> Response:
@@ -252,7 +261,7 @@ def application(places: Places, site: Path, token: str, hosts: Sequence[str]) ->
         Route("/picture", picture),
         Mount("/site", SitePages(directory=site)),
     ]
-    scripts = [page.script_of(*names)[1] for names in (page.SCRIPTS, page.FRAMED_SCRIPTS, ("site.js",), ("live.js",))]
+    scripts = [frame.script_of(*names)[1] for names in (page.SCRIPTS, frame.FRAMED_SCRIPTS, ("site.js",), ("live.js",))]
     return Guard(Starlette(routes=routes), token, hosts, scripts), lab
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 
 from fairground.model import Run
+from fairground.report import frame
 from fairground.report.boards import boards
-from fairground.report.run import grid, page
+from fairground.report.run import grid
 
 HEAVY = ("numpy", "scipy.special")
 """What intervals import where they need it, in a second or two."""
@@ -19,7 +20,7 @@ def so_far(run: Run) -> str:
         return ""
     found = grid.grid(run, shown)
     slugs = {line.stack: line.slug for line in found.lines}
-    return page.render("so_far.html", so_far=True, run=run, boards=shown, grid=found, slugs=slugs, tried={})
+    return frame.render("so_far.html", so_far=True, run=run, boards=shown, grid=found, slugs=slugs, tried={})
 
 
 def warm_up() -> None:

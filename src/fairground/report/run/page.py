@@ -5,34 +5,22 @@ Pure: templates are the package's own, and no clock is read.
 
 from __future__ import annotations
 
-import base64
 import csv
-import hashlib
 import io
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from functools import cache
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
-
-from fairground.model import Run, Topology, Trial, Verdict, foreign
+from fairground.model import Run, Topology, Trial, foreign
+from fairground.report import frame
 from fairground.report.boards import ROLES, Board, boards, resources
-from fairground.report.charts import forest, palette
-from fairground.report.charts.dots import axis, dots
-from fairground.report.run import controls, crossing, evidence, grid, mixes, sections
-from fairground.report.run.bars import picture
+from fairground.report.run import crossing, evidence, grid, sections
 from fairground.report.run.controls import Controls
 from fairground.report.run.headline import beside, headline, voids
 from fairground.report.run.story import story
 from fairground.report.run.why import TriedBy, standings
 from fairground.report.text import seats, windows, words
-from fairground.report.text.rows import diagnosis_text, interval_text, percentile_text
 from fairground.stats import window_sizes
-from fairground.stats.comparisons import Comparison
 
-FRAMED_SCRIPTS = ("page.js", "drawn.js", "save.js")
 SCRIPTS = ("page.js", "pick.js", "take.js")
 
 COLUMNS = (
@@ -101,8 +89,8 @@ def html(
     held = Controls.of(run)
     found = grid.grid(run, shown)
     told = story(shown, crossing.crossings(run, shown), tried)
-    script, digest = script_of(*SCRIPTS)
-    return render(
+    script, digest = frame.script_of(*SCRIPTS)
+    return frame.render(
         "page.html",
         run=run,
         boards=shown,
@@ -111,7 +99,7 @@ def html(
         script_hash=digest,
         tally=_tally(run),
         missing=len({slot.number for slot in run.plan.slots} - {trial.number for trial in run.everything}),
-        started=start_text(run),
+        started=frame.minute(run.started_unix_s),
         constants=_constants(run),
         cores=seats.of_run(run),
         doubts=_doubts(run, shown),
@@ -137,7 +125,7 @@ def details(run: Run, home: str | None = None) -> str:
     """The second page of a run: all that the first rests on."""
     shown = boards(run)
     values = evidence.values(run, shown, _is_large(shown))
-    return frame_page("details.html", run.plan.title, (f"Evidence: {run.plan.title}",), home=home, facts=(), **values)
+    return frame.frame_page("details.html", run.plan.title, (f"Evidence: {run.plan.title}",), home=home, facts=(), **values)
 
 
 def _is_large(shown: Sequence[Board]) -> bool:
@@ -207,32 +195,9 @@ def _csv_values(trial: Trial) -> tuple[object, ...]:
     )
 
 
-def start_text(run: Run) -> str:
-    """The time at which the run began, in UTC to the minute."""
-    return minute(run.started_unix_s)
-
-
 def contracts(run: Run) -> tuple[str, ...]:
     """The titles of the contracts whose workloads a run measured, each once."""
     return tuple(dict.fromkeys(str(told["contract"]) for told in run.workloads.values() if told.get("contract")))
-
-
-def minute(unix_s: float) -> str:
-    """A moment in UTC, to the minute."""
-    return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
-
-
-def script_of(*names: str) -> tuple[Markup, str]:
-    """Scripts of the package as one, and the hash by which a page's policy admits it and no other. Comments stay behind."""
-    whole = "\n".join(environment().get_template(name).render() for name in names)
-    script = "\n".join(line for text in whole.splitlines() if (line := text.strip()) and not line.startswith("//"))
-    return Markup(script), base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
-def rank_text(found: Comparison, stack: str) -> str:
-    """`2`, or `2–5`: where a stack may stand; a dash where nothing is ranked."""
-    low, high = found.ranks.get(stack, (None, None))
-    return words.NO_NUMBER if low is None else str(low) if low == high else f"{low}–{high}"
 
 
 def _tally(run: Run) -> Counter[str]:
@@ -260,84 +225,3 @@ def _constants(run: Run) -> tuple[str, ...]:
         {durability.get(name, name) for name in (run.durability_of(cell.settings) for cell in cells)},
     )
     return tuple(fact for column in columns if len(column) == 1 and (fact := column.pop()))
-
-
-def _breakable(name: str) -> Markup:
-    """A stack's id that may be broken after its colon, where a narrow column needs it."""
-    return escape(name).replace(":", Markup(":<wbr>"))
-
-
-def render(template: str, **values: object) -> str:
-    """A page from one of the package's templates."""
-    return environment().get_template(template).render(values)
-
-
-def frame_page(template: str, title: str, story: Sequence[str], **values: object) -> str:
-    """A page about one thing, in the frame that a run's page has. `story` are its sentences, the first of them its heading."""
-    script, digest = script_of(*FRAMED_SCRIPTS)
-    told = tuple(story) or (title,)
-    return render(template, title=title, story=told, script=script, script_hash=digest, **values)
-
-
-def _coded(text: str) -> Markup:
-    """A sentence whose names between backticks are set as code; everything in it is escaped."""
-    parts = text.split("`")
-    if len(parts) % 2 == 0:
-        return Markup(escape(text))  # a backtick without a partner is one of somebody's own
-    code = Markup("<code>{}</code>")
-    return Markup("").join(code.format(part) if place % 2 else escape(part) for place, part in enumerate(parts))
-
-
-def _shown(value: object) -> object:
-    """Clean what a template prints. Text may be foreign, charts and parts of a page hold some: all of it is cleaned here."""
-    if isinstance(value, Markup):
-        return Markup(foreign.clean(value))
-    return value if value is None or isinstance(value, int | float) else foreign.clean(str(value))
-
-
-@cache
-def environment() -> Environment:
-    """The templates of the package with the report's words at hand; everything that they print is cleaned and escaped."""
-    environment = Environment(
-        loader=PackageLoader("fairground.report", "templates"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-        finalize=_shown,
-    )
-    environment.globals |= {
-        "words": words,
-        "palette": palette,
-        "sections": sections,
-        "mix_rows": mixes.mix_rows,
-        "mix_heads": mixes.HEADS,
-        "dots": dots,
-        "axis": axis,
-        "interval_text": interval_text,
-        "diagnosis_text": diagnosis_text,
-        "percentile_text": percentile_text,
-        "Verdict": Verdict,
-        "forest": forest.forest,
-        "forest_axis": forest.axis,
-        "forest_scale": forest.scale,
-        "forest_class": lambda row: forest.CLASSES[row.difference.word],
-        "forest_glyph": lambda row: forest.GLYPHS[row.difference.word],
-        "rank_text": rank_text,
-        "control_sentence": controls.sentence,
-        "crossing_sentences": crossing.sentences,
-        "meaning": grid.meaning,
-        "picture": picture,
-    }
-    environment.filters |= {
-        "number": words.number,
-        "count": words.count,
-        "ms": words.milliseconds,
-        "percent": words.percent,
-        "size": words.size,
-        "seconds": words.seconds,
-        "breakable": _breakable,
-        "coded": _coded,
-        "plural": words.plural,
-    }
-    return environment

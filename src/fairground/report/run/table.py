@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 
 from fairground.model import Run, foreign
 from fairground.report.boards import Board
+from fairground.report.frame import minute
 from fairground.report.run.crossing import crossings
 from fairground.report.run.grid import GridCell, GridLine, grid, meaning
-from fairground.report.run.page import start_text
 from fairground.report.run.story import story
 from fairground.report.text import seats, words
 from fairground.report.text.rows import half_text, half_width, letters
@@ -96,4 +96,4 @@ def _missing(lines: Iterable[GridLine]) -> list[str]:
 def source_text(run: Run) -> str:
     """Say which run it is, when and where it was made, and by which command."""
     machine = f"{run.machine.cpu_model or 'unknown CPU'}, {seats.of_run(run)}"
-    return f"Run `{run.id}`, {start_text(run)}, {words.prose(machine)}: {words.code(run.plan.command)}"
+    return f"Run `{run.id}`, {minute(run.started_unix_s)}, {words.prose(machine)}: {words.code(run.plan.command)}"

@@ -18,10 +18,11 @@ from markupsafe import Markup
 from fairground.model import Cell
 from fairground.model.count import PROCESSOR, CountArm, CountAsked, CountedStart
 from fairground.model.record import Record
+from fairground.report import frame
 from fairground.report.charts import svg
 from fairground.report.charts.scale import Scale, linear_ticks
-from fairground.report.counts import amount, lasting_cell_of, signed_hundredths
-from fairground.report.run import page
+from fairground.report.comparison import signed_percent
+from fairground.report.counts import amount, lasting_cell_of
 from fairground.report.trial import sketch
 from fairground.run import counting
 from fairground.stats import counts
@@ -30,7 +31,7 @@ from fairground.stats.counts import CountChange, CountWord
 KNOWN = ("libc", "QEMU", "counted by")
 """Versions of a record that may move a count."""
 LEAST_REACH = 1.0
-"""The picture reaches at least so many per cent to both sides of its first dot."""
+"""The picture reaches at least this many per cent to both sides of its first dot."""
 
 
 @dataclass(frozen=True)
@@ -152,14 +153,14 @@ def sentence(one: CountView) -> str:
     ratio = one.change.ratio
     if ratio is None:
         return f"too few starts to tell{beside}"
-    middle, low, high = (signed_hundredths(value - 1) for value in (ratio.middle, ratio.low, ratio.high))
+    middle, low, high = (signed_percent(value - 1, 2) for value in (ratio.middle, ratio.low, ratio.high))
     return f"{middle} since {one.before} (95 % CI {low} … {high}){beside}"
 
 
 def html(history: CountHistory) -> str:
     """The page of one stack and workload, in a folder beside those of the records."""
-    return page.render(
-        "counted.html", history=history, chart=chart(history), sentence=sentence, amount=amount, started=page.minute
+    return frame.render(
+        "counted.html", history=history, chart=chart(history), sentence=sentence, amount=amount, started=frame.minute
     )
 
 
@@ -179,7 +180,7 @@ def chart(history: CountHistory) -> Markup | None:
     for place, ((across, up), (value, one)) in enumerate(zip(places, points, strict=True)):
         if one.is_changed:
             parts.append(svg.line([(x.px(place), y.end_px), (x.px(place), y.start_px)], "warned", 1.5, "4 3"))
-        parts.append(svg.dot(across, up, "server", 4, 1, f"{one.name}: {signed_hundredths(value / 100)}, {amount(one.middle)}"))
+        parts.append(svg.dot(across, up, "server", 4, 1, f"{one.name}: {signed_percent(value / 100, 2)}, {amount(one.middle)}"))
     marks = linear_ticks(reach, 4)
     ticks = svg.value_ticks(mark for mark in (*(-one for one in marks[:0:-1]), *marks) if low <= mark <= high)
     parts = [svg.left_axis(x, y, ticks, "%"), *parts, svg.foot_axis(x, y, ())]

@@ -14,9 +14,9 @@ from itertools import pairwise
 from markupsafe import Markup
 
 from fairground.model import Cell, Load, Run, Verdict
+from fairground.report import frame
 from fairground.report.boards import BoardRow, boards
 from fairground.report.charts import svg
-from fairground.report.run import page
 from fairground.report.text import words
 from fairground.report.trial import sketch
 from fairground.stats import changes
@@ -172,7 +172,7 @@ def sentence(one: CellView) -> str:
 
 def html(history: History) -> str:
     """The page of one cell, in a folder beside those of the runs."""
-    return page.render("history.html", history=history, chart=chart(history), sentence=sentence, started=page.minute)
+    return frame.render("history.html", history=history, chart=chart(history), sentence=sentence, started=frame.minute)
 
 
 def chart(history: History) -> Markup | None:

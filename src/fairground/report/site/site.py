@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from fairground.report import frame
 from fairground.report.counts import amount
-from fairground.report.run import page
 from fairground.report.site import counted, history
 from fairground.report.site.counted import CountHistory
 from fairground.report.site.history import History
@@ -71,8 +71,8 @@ def counted_stacks(histories: Sequence[CountHistory]) -> str:
 
 
 def _list(there: str, title: str, sentences: Sequence[str], lines: Sequence[object], has_counts: bool = False) -> str:
-    script, digest = page.script_of("site.js")
-    return page.render(
+    script, digest = frame.script_of("site.js")
+    return frame.render(
         "site.html",
         there=there,
         title=title,
@@ -80,7 +80,7 @@ def _list(there: str, title: str, sentences: Sequence[str], lines: Sequence[obje
         lines=lines,
         script=script,
         script_hash=digest,
-        started=page.minute,
+        started=frame.minute,
         has_counts=has_counts,
         amount=amount,
         sentence=counted.sentence if there == "counts" else history.sentence,

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from fairground.report.boards import BoardRow, add_histograms
 from fairground.report.text import words
 from fairground.stats import intervals
+from fairground.stats.comparisons import Comparison
 from fairground.stats.intervals import Interval
 
 
@@ -27,6 +28,12 @@ def half_text(found: Interval | None) -> str:
     """`± 3.1 %`; empty where there is no interval. What is wider than the value itself says no more than that."""
     half = half_width(found)
     return "" if half is None else f"± {words.percent(half)}" if half <= 1 else "± >100 %"
+
+
+def rank_text(found: Comparison, stack: str) -> str:
+    """`2`, or `2–5`: where a stack may stand; a dash where nothing is ranked."""
+    low, high = found.ranks.get(stack, (None, None))
+    return words.NO_NUMBER if low is None else str(low) if low == high else f"{low}–{high}"
 
 
 def diagnosis_text(row: BoardRow, tried: Mapping[tuple[str, str], str] | None = None) -> str:

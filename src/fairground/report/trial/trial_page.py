@@ -12,7 +12,8 @@ from functools import cache
 from markupsafe import Markup
 
 from fairground.model import Run, Severity, Trial
-from fairground.report.run import mixes, page
+from fairground.report import frame
+from fairground.report.run import mixes
 from fairground.report.text import words
 from fairground.report.trial import again, sketch
 
@@ -37,7 +38,7 @@ def pages(run: Run) -> Iterator[tuple[str, str]]:
 
 def html(run: Run, trial: Trial, siblings: Sequence[Trial] = ()) -> str:
     """One trial's page; `siblings` are the trials of the same cell, itself among them."""
-    return page.render(
+    return frame.render(
         "trial.html",
         run=run,
         trial=trial,
@@ -58,7 +59,7 @@ def html(run: Run, trial: Trial, siblings: Sequence[Trial] = ()) -> str:
 @cache
 def _style() -> Markup:
     """The report's style sheet and what a trial's page adds to it."""
-    return Markup(page.render("page.css") + page.render("sketch.css"))
+    return Markup(frame.render("page.css") + frame.render("sketch.css"))
 
 
 def _roles(trial: Trial, cores: int) -> tuple[BarShare, ...]:
