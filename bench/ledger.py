@@ -229,7 +229,7 @@ How to read it:
 - `+n ok`: n requests failed and are called good. `-n ok`: n good answers are not called good.
 - `n uncounted`: the server read n requests that are in no number of the report. `n too many`: n outcomes more than
   there were requests.
-- `n hung, unsaid`: so many connections waited for an answer that never came, and the report does not say so.
+- `n hung, unsaid`: n connections waited for an answer that never came, and the report does not say so.
 - A request that was sent on a connection which the server had just reset after a whole answer is in no ledger; up to as
   many as there were such resets are no difference (`reset-after-answer` only).
 - A request counts as `timeout` in the ledger when the client hung up before its answer was complete, also at its own end.

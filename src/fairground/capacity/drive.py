@@ -35,7 +35,7 @@ FIRST_CONNECTIONS = 50
 START_SHARE = 0.7
 """Of the closed loop's goodput: where the search begins."""
 SPOILED = 4
-"""So many steps in a row that the generator spoiled end a search. What the machine spoils is tried again while there is time."""
+"""This many spoilt steps of the generator in a row end a search. What the machine spoils is tried again while there is time."""
 PAUSE_S = 2.0
 """After a void step or trial: what disturbed it may be gone then."""
 TRIAL_S = 4.0

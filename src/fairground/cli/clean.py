@@ -16,7 +16,7 @@ from fairground.lab.places import Places
 from fairground.model import LabError, foreign
 
 SHOWN = 5
-"""So many names of what stays are told."""
+"""This many names of what stays are told."""
 
 
 def clean(

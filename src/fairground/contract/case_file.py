@@ -64,9 +64,9 @@ class RequestTable:
     body: str | None = None
     body_hex: str | None = None
     fill_body: int = 0
-    """So many digits stand for `{fill}` in the body."""
+    """This many digits stand for `{fill}` in the body."""
     fill: tuple[int, int] | None = None
-    """So many headers of so many bytes each."""
+    """This many headers of this many bytes each."""
     raw: str | None = None
     finish: bool = False
 

@@ -23,7 +23,7 @@ class PlanShare:
 
 
 def shares(left: Sequence[PlanSlot], measured: Iterable[Trial], hosts: int, own: str) -> tuple[PlanShare, ...]:
-    """The slots that are left, as shares for so many hosts, in the plan's order.
+    """The slots that are left, as shares for this many hosts, in the plan's order.
 
     A heat of a block that is measured in part stays with its machine, by the hash of its name; `own`: of trials that name none.
     """

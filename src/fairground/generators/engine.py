@@ -92,7 +92,7 @@ class EngineSession:
         return found
 
     def speaks(self, within_s: float) -> bool:
-        """True if an event, or the end, is there within so many seconds."""
+        """True if an event, or the end, is there within this many seconds."""
         if b"\n" in self._pending or self._over:
             return True
         said = self._running.read(within_s)
@@ -112,7 +112,7 @@ class EngineSession:
     def go(self, requests: int | None = None) -> None:
         """Begin the next turn, after `hold` or where the plan begins held. Before the event `held` it waits for it.
 
-        `requests`: it ends by itself once so many were sent, and `held` comes.
+        `requests`: it ends by itself once this many were sent, and `held` comes.
         """
         self._send({"command": "go"} if requests is None else {"command": "go", "requests": requests})
 

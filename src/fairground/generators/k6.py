@@ -116,7 +116,7 @@ def _options(job: ToolJob) -> dict[str, object]:
 
 
 def _rate(rate_per_s: float) -> dict[str, object]:
-    """k6 takes whole numbers: so many in so long."""
+    """k6 takes whole numbers: this many requests in this many seconds."""
     if rate_per_s == int(rate_per_s):
         return {"rate": int(rate_per_s), "timeUnit": "1s"}
     return {"rate": round(rate_per_s * 1000), "timeUnit": "1000s"}

@@ -35,10 +35,10 @@ class Running(Protocol):
         """Send it this; one that has ended is left alone."""
 
     def read(self, within_s: float) -> bytes | None:
-        """Return the next bytes of its events, empty at their end. None when it says nothing within so many seconds."""
+        """Return the next bytes of its events, empty at their end. None when it says nothing within this many seconds."""
 
     def document(self, within_s: float) -> tuple[int | None, str]:
-        """Its exit code, None while it still runs after so many seconds, and what it counted."""
+        """Its exit code, None while it still runs after this many seconds, and what it counted."""
 
     def stop(self) -> Stopped:
         """End it, whatever it is doing."""

@@ -74,7 +74,7 @@ class Templates:
         return any(slot.kind == "seq" for slot in self.slots)
 
     def requests(self, seed: int, count: int) -> Iterator[tuple[str, str | None]]:
-        """(path, body) of so many requests; the same seed gives the same ones. `{seq}` counts from 1."""
+        """(path, body) of a number of requests; the same seed gives the same ones. `{seq}` counts from 1."""
         chance = random.Random(seed)
         for number in range(1, count + 1):
             values = self.draw(chance, number)

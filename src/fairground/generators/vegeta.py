@@ -43,7 +43,7 @@ def _targets(job: ToolJob) -> Iterable[dict[str, object]]:
 
 
 def _rate(rate_per_s: float) -> str:
-    """vegeta takes whole numbers: so many in so long."""
+    """vegeta takes whole numbers: this many requests in this long."""
     return f"{int(rate_per_s)}/1s" if rate_per_s == int(rate_per_s) else f"{round(rate_per_s * 1000)}/1000s"
 
 

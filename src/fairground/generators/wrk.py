@@ -18,7 +18,7 @@ from fairground.model import Load, Outcomes, Workload
 
 REPORT = "report.json"
 STEPS_AT_MOST = 20_000_000_000
-"""Reading one value of wrk's histogram scans it from its start: beyond so many steps in all (values × span; some seconds, after
+"""Reading one value of wrk's histogram scans it from its start: beyond this many steps in all (values × span; some seconds, after
 the window) its report gives no histogram. A hundred connections to a busy server need 8,000 million."""
 
 REPORTING = """

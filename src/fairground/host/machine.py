@@ -129,7 +129,7 @@ def checks(cache: Path, environment_path: str) -> Iterator[MachineCheck]:
 
 
 def pace_us(pieces: int = 30) -> float:
-    """The median CPU time, in µs, of a short fixed piece of work on one processor, of so many: 2 ms each on a machine of 2020.
+    """The median CPU time, in µs, of a short fixed piece of work on one processor, of this many: 2 ms each on a machine of 2020.
 
     CPU time leaves out the wait for a processor, which is the roles' doing or that of others, and is judged apart. Pieces shorter
     than a scheduler's slice keep most of them from being interrupted, which costs caches as well.

@@ -91,7 +91,7 @@ def _cores(usable: Collection[Processor]) -> list[tuple[Core, int]]:
 
 
 def _taken(cores: Sequence[tuple[Core, int]], many: int, taken: Collection[int]) -> tuple[int, ...]:
-    """The processors of so many cores that are left: on the node with the least room that is enough, else on as few as can be."""
+    """The processors of this many cores that are left: on the node with the least room to suffice, else on as few as can be."""
     free: dict[int, list[Core]] = {}
     for core, node in cores:
         if core[0] not in taken:

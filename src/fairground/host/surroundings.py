@@ -10,7 +10,7 @@ from typing import Any
 from fairground.host import cgroup
 
 MOST_PROCESSORS = 8
-"""The clock rates of so many are read: on large machines each costs the kernel a message to that processor."""
+"""The clock rates of this many are read: on large machines each costs the kernel a message to that processor."""
 CPUS = Path("/sys/devices/system/cpu")
 
 

@@ -16,7 +16,7 @@ STANDARD = "seeds"
 """The contract whose workloads have no prefix: `model.contract.STANDARD`, whose import would take too long here."""
 KIND = re.compile(rb'"kind": *"([a-z-]+)"')
 START_BYTES = 256
-"""So many bytes of a head hold its kind."""
+"""This many bytes of a head hold its kind."""
 
 
 class Name(NamedTuple):

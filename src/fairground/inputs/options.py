@@ -135,7 +135,7 @@ LOADS = (
            if_given(numbers.positive), "requests"),
     Option("think_ms", "Closed loop: pause of each connection before its next request, in ms.", float, 0.0, Of.LOAD,
            parse=numbers.pause, key="think_ms"),
-    Option("stage", "Closed loop: within so many seconds to so many connections, from --connections on; repeatable. They make the"
+    Option("stage", "Closed loop: to MANY connections within SECONDS, from --connections on; repeatable. They make the"
            " window.", list[str] | None, None, Of.LOAD, ("stages",),
            lambda spelling, texts: numbers.stages(spelling, texts or ()), "stages", metavar="SECONDS=MANY"),
     Option("fault", "What goes wrong in the window: none, database-restart@3s, database-crash@3s, connections-cut@3s,"

@@ -12,7 +12,7 @@ from fairground.model import foreign
 FARTHEST = 10**15
 """Numbers of slots stay inside of this."""
 GUESSED = 10
-"""So many numbers are guessed where a document has no range."""
+"""This many numbers are guessed where a document has no range."""
 MOST_WORDS = 50
 KNOWN_FORMS = {
     "uuid": "00000000-0000-0000-0000-000000000001",

@@ -90,7 +90,7 @@ class _SlotReader:
 
 
 def _range_mistake(text: str, least: int) -> str | None:
-    """Say what is wrong with a range that must hold so many numbers."""
+    """Say what is wrong with a range that must hold this many numbers."""
     found = RANGE.fullmatch(text)
     if found is None:
         return "is not a range of whole numbers `a..b`"

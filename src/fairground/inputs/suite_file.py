@@ -31,12 +31,12 @@ class GroupTable:
     timeout_ms: int | None = shape_key("the longest wait for an answer")
     generator: str | None = shape_key("`engine`, `wrk`, `ab`, `hey`, `k6`, `vegeta` or `oha`")
     threads: int | None = shape_key("threads of the generator")
-    rate_per_s: float | None = shape_key("open loop: so many requests are due each second, whatever comes back")
+    rate_per_s: float | None = shape_key("open loop: this many requests are due each second, whatever comes back")
     arrivals: str | None = shape_key("how these are spaced: `poisson` or `constant`")
-    requests: int | None = shape_key("so many requests in place of a window")
+    requests: int | None = shape_key("this many requests in place of a window")
     think_ms: float | None = shape_key("closed loop: the pause of a connection before its next request")
     stages: tuple[tuple[float, int], ...] | None = shape_key(
-        "closed loop: `[[20.0, 600], [10.0, 0]]`, within so many seconds to so many connections, from `connections` on. They make"
+        "closed loop: `[[20.0, 600], [10.0, 0]]` goes from `connections` to 600 within 20 s, and to none within 10 s. They make"
         " the window. k6 alone has them"
     )
     faults: tuple[str, ...] | None = shape_key("what goes wrong in the window")

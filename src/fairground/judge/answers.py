@@ -101,7 +101,7 @@ def life(result: Result) -> tuple[Finding, ...]:
 def denials(result: Result, workload: Workload, lost: int = 0) -> tuple[Finding, ...]:
     """The finding on answers of the generator's whole life whose status denies what the contract says.
 
-    That is success where something must be refused, or a refusal of what is there and well-formed. `lost`: so many rows a crash
+    That is success where something must be refused, or a refusal of what is there and well-formed. `lost`: this many rows a crash
     may have taken, and of those a server rightly says that they are not there.
     """
     outcomes = result.life or result.window

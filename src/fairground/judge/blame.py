@@ -57,7 +57,7 @@ def crash(before: DatabaseLifetime, now: DatabaseLifetime) -> Finding | None:
 
 
 def no_room(refused: int | None, is_held: bool) -> Finding | None:
-    """The finding on a database that had no room for so many of a server's connections; None where it had, or nobody knows.
+    """The finding on a database that had no room for this many of a server's connections; None where it had, or nobody knows.
 
     `is_held`: the database held the server to its own number of connections, so that others took the room. Else it may have
     taken all of it itself.

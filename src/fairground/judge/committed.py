@@ -19,7 +19,7 @@ SET_US = 1000
 
 @dataclass(frozen=True)
 class ClockBounds:
-    """The database's clock ahead of the lab's by so many microseconds, at least and at most."""
+    """The database's clock ahead of the lab's by this many microseconds, at least and at most."""
 
     least_us: int
     most_us: int

@@ -41,7 +41,7 @@ def without_counters(use: DatabaseUse) -> DatabaseUse:
 def loss_line(line: AuditLine, expected: int, most: int, beyond: int = 0) -> AuditLine:
     """A line on what was acknowledged as one on what of it is missing, of which there may be `most`.
 
-    `beyond`: so many more than `expected` may be there, since the crash took what had taken them away.
+    `beyond`: this many more than `expected` may be there, since the crash took what had taken them away.
     """
     least = expected if line.expected_min is None else line.expected_min
     surplus = 0 if line.expected_max is None else line.expected_max - expected
@@ -51,7 +51,7 @@ def loss_line(line: AuditLine, expected: int, most: int, beyond: int = 0) -> Aud
 
 
 def loss_ledger(line: AuditLine, most: int) -> AuditLine:
-    """A ledger's line, of which so many rows may have moved otherwise: a lost write moves none of its rows."""
+    """A ledger's line, of which this many rows may have moved otherwise: a lost write moves none of its rows."""
     return replace(line, sentence=f"{line.sentence}, as those of the writes that the crash took", expected_max=most)
 
 

@@ -49,7 +49,7 @@ def findings(cell: Cell, result: Result, looks: Sequence[Look], machine_bytes: i
 
 @dataclass(frozen=True)
 class Bounded:
-    """The things that a server holds, and of which the machine lets it have so many; None: nobody knows how many."""
+    """The things that a server holds, and of which the machine lets it have this many; None: nobody knows how many."""
 
     id: str
     noun: str
@@ -59,7 +59,7 @@ class Bounded:
 def held_findings(
     looks: Sequence[Look], result: Result, descriptors: int | None, threads: int | None, rules: Rules
 ) -> Iterator[Finding]:
-    """The growth of what a server holds beside memory: open descriptors, up to so many for each process, and threads."""
+    """The growth of what a server holds beside memory: open descriptors, up to this many for each process, and threads."""
     processes = looks[-1].processes if looks else None
     together = None if descriptors is None else descriptors * (processes or 1)
     for kind, numbers in (

@@ -17,7 +17,7 @@ from fairground.stats.intervals import brief
 PILOT_LEAST_S = 2.0
 """A shorter pilot says nothing: PostgreSQL looks for a deadlock once somebody has waited for a second."""
 WARMING_S = 0.5
-"""A warm-up in turns loads each server for so many seconds. What it shows says whether another one follows."""
+"""A warm-up in turns loads each server for this many seconds. What it shows says whether another one follows."""
 WARMING_SHARE = 0.25
 """In a run's rounds it takes no more than so much of the seconds in turns that count."""
 OF_ANSWERS = {WorkloadEvent.BEYOND_P99: 0.01}
@@ -54,7 +54,7 @@ def warming_s(turns_s: float) -> float:
 
 
 def _needed_s(wanted: float, seen: float | None, pilot_s: float) -> float:
-    """Seconds for so many events. One standard error is allowed for the pilot's rate and one for the window's own chance."""
+    """Seconds for this many events. One standard error is allowed for the pilot's rate and one for the window's own chance."""
     sure = 0.0 if seen is None or pilot_s < PILOT_LEAST_S else seen - math.sqrt(seen)
     return (wanted + math.sqrt(wanted)) * pilot_s / sure if sure > 0 else math.inf
 

@@ -62,7 +62,7 @@ class Planned:
 
 @dataclass(frozen=True)
 class Began:
-    """The trials begin. `done` are those that an interrupted run had already; so many `hosts` measure side by side."""
+    """The trials begin. `done` are those that an interrupted run had already; this many `hosts` measure side by side."""
 
     plan: Plan
     done: tuple[Trial, ...]

@@ -46,7 +46,7 @@ def _again(asked: HostsAsked) -> str:
 
 
 def dry_run(suite: Suite, inputs: Inputs, hosts: int) -> Plan:
-    """The plan of a suite as it would be if so many hosts could build everything. LabError for what they cannot measure."""
+    """The plan of a suite as it would be if this many hosts could build everything. LabError for what they cannot measure."""
     _check(inputs)
     workloads = inputs.places.workloads()
     suite = without_own_version(suite, None)

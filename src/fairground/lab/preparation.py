@@ -28,7 +28,7 @@ from fairground.postgres.databases import Databases
 class Inputs:
     """The surroundings of a use case, apart from what it measures. `command` is what a person would type for it.
 
-    `record` is the one to go on with; None: a new one is begun. `why_s`: so many seconds go to experiments on what limited a run,
+    `record` is the one to go on with; None: a new one is begun. `why_s`: seconds that go to experiments on what limited a run,
     after its last block; None: none are made. `elsewhere`: the hosts that roles are on. `prior`: what earlier runs saw counts.
     """
 

@@ -90,7 +90,7 @@ class _Pace:
         self._took = list[float]()
 
     def left_s(self, ahead: Ahead) -> float | None:
-        """A load begins: so many seconds are left from here on. None where nobody can tell."""
+        """A load begins: this many seconds are left from here on. None where nobody can tell."""
         self.finish()
         self._ahead, self._since = ahead, self._now()
         return forecast.left_s(self._took, math.ceil(ahead.left_s))

@@ -139,7 +139,7 @@ def bounds_of(expression: str, names: Mapping[str, int], result: Result) -> tupl
 
 
 def _swing(expression: str, names: Mapping[str, int], answers: int) -> tuple[int, int]:
-    """Compute how far an expression may fall and rise with so many good answers more, or fewer below 0.
+    """Compute how far an expression may fall and rise with this many good answers more, or fewer below 0.
 
     Nobody knows to which request of a mix they were, so that the one which moves it furthest decides.
     """

@@ -54,7 +54,7 @@ def measure(
     """Measure the most that the machine can do on one workload under a load.
 
     It is pgbench's best where the workload has SQL, else the null responder's. `folder` takes the raw outputs.
-    `clients`: pgbench has so many, and no other count is tried. LabError when it cannot be measured: then the
+    `clients`: pgbench has this many, and no other count is tried. LabError when it cannot be measured: then the
     workload has no limit, which the report says.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -94,7 +94,7 @@ def _by_pgbench(bench: Bench, folder: Path, arm: PgbenchArm, clients: int | None
 
 
 def _windows(bench: Bench, folder: Path, arm: Arm, schedule: Schedule, least: int) -> tuple[ArmWindow, ...]:
-    """The windows of a session of one arm. LabError with the reason where it failed before it had so many."""
+    """The windows of a session of one arm. LabError with the reason where it failed before it had this many."""
     with ArmSession(bench, [arm], folder) as session:
         windows = tuple(session.play(schedule))
     if len(windows) < least:

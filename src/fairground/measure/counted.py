@@ -70,7 +70,7 @@ class CountedStack(StartedStack):
         super().ready()
 
     def count(self, ask: Counted, number: int) -> ArmWindow | None:
-        """Let it answer so many requests, and count. None where it could not, which is among its findings."""
+        """Let it answer this many requests, and count. None where it could not, which is among its findings."""
         taking = self.begin_turns(ask.load)
         if not ask.warm_up:
             taking.measure()

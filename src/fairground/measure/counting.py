@@ -23,7 +23,7 @@ ENOUGH, LEAST, MOST = 3_200, 320, 204_800
 LEAST_WINDOWS, MOST_WINDOWS = 8, 32
 """Counted windows of a start: several for each collection of garbage, which the taper over them then leaves whole."""
 OF_WINDOW = 100
-"""A window has so many requests at least, if there are enough: at both of its ends connections idle, which costs something.
+"""A window has this many requests at least, if there are enough: at both of its ends connections idle, which costs something.
 
 Those of the warm-up have as many as counted ones. Longer ones would never agree: with a collection of garbage in each other one,
 their medians are those of two kinds.
@@ -31,12 +31,12 @@ their medians are those of two kinds.
 BUSY_PER_S, PATIENCE = 100e6, 5
 """A translated server with a core of its own carries out at least the first in a second.
 
-Where others keep its core busy it carries out fewer, and its warm-up may take up to so many times as long.
+Where others keep its core busy it carries out fewer, and its warm-up may take up to this many times as long.
 """
 PILOT = 5
-"""The first one has so many requests for each connection."""
+"""The first one has this many requests for each connection."""
 READY_S, SLOWER = 600.0, 10
-"""A server may take so long to become ready, and so many times as long for a case: it is up to twenty times slower."""
+"""A server may take this long to become ready, and this many times as long for a case: it is up to twenty times slower."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class WorkedOff:
 
 
 def windows_of(requests: float) -> int:
-    """Return how many windows so many counted requests are asked in."""
+    """Return how many windows a number of counted requests is asked in."""
     return max(LEAST_WINDOWS, min(MOST_WINDOWS, int(requests / OF_WINDOW)))
 
 
@@ -109,7 +109,7 @@ def size_of(requests: int) -> int:
 
 
 def size_near(requests: float) -> int:
-    """The size of a window near so many requests: OF_WINDOW, doubled or halved.
+    """The size of a window near this many requests: OF_WINDOW, doubled or halved.
 
     The first start has no number of requests but what its pace allows, and a pace is chance. Its windows are those of the others
     all the same, so that a runtime which compiles by what it has seen sees the same.

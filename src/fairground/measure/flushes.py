@@ -33,7 +33,7 @@ class Flushes:
             self._counted += [(flushes, one) for one in good]
 
     def line(self, connections: int | None) -> tuple[AuditLine, ...]:
-        """The audit's line on so many connections at once; none where nothing was counted, or nobody knows how many."""
+        """The audit's line on this many connections at once; none where nothing was counted, or nobody knows how many."""
         if not self._counted or connections is None:
             return ()
         flushes, good = (sum(part) for part in zip(*self._counted, strict=True))

@@ -12,7 +12,7 @@ from fairground.measure.arm import ArmWindow
 from fairground.measure.schedule import Ask, Whole
 
 FEW = 4
-"""So many clients are always tried: a machine of few processors is busy with them."""
+"""This many clients are always tried: a machine of few processors is busy with them."""
 
 
 def next_clients(rates: Mapping[int, float], pool_size: int, most: int) -> int | None:

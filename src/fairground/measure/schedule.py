@@ -28,17 +28,17 @@ RETRIED_TURN_S = 2.0
 DEADLOCK_TURN_S = 5.0
 """… and where requests lock each other out: a deadlock holds its rows for a second."""
 TURN_ROUND_TRIPS = 6
-"""A turn is at least so many times as long as an answer takes. Its burst, which its settled part leaves out, lasts two."""
+"""A turn is at least this many times as long as an answer takes. Its burst, which its settled part leaves out, lasts two."""
 UNSETTLED_TURNS = 4
-"""An arm's turns that had no settled part become twice as long with each window, and so many times at most."""
+"""An arm's turns that had no settled part become twice as long with each window, and this many times at most."""
 LEAST_TURNS = 4
-"""A window in turns has at least so many of them."""
+"""A window in turns has at least this many of them."""
 MOST_IN_TURNS = 2.0
-"""Where answers are slow, turns take up to so many times a whole window, and none is longer."""
+"""Where answers are slow, turns take up to this many times a whole window, and none is longer."""
 PIECE_S = 1.0
-"""A window in turns is made of pieces of about so many seconds."""
+"""A window in turns is made of pieces of about this many seconds."""
 LINGERING = 4.0
-"""There is no further piece once an arm was loaded for so many times its time: its last answers of some turns linger."""
+"""There is no further piece once an arm was loaded for this many times its time: its last answers of some turns linger."""
 WARM = 0.8
 """An arm was not warm in its whole window where an answer costs less than so much of it in turns, as against the other arms, …"""
 PACED = 0.9
@@ -48,7 +48,7 @@ WARMER = 0.9
 AGAIN_WARMUP_S = 0.2
 """The warm-up of a second whole window: the server comes from its turns, and only its connections are new."""
 MOST_WARM_UPS = 7
-"""… in its warm-ups in turns, of which there are no more than so many. The cost is that of the server over its generator's."""
+"""… in its warm-ups in turns, of which there are no more than this many. The cost is that of the server over its generator's."""
 
 
 SEEDS_APART = 1_000_000_007
@@ -56,7 +56,7 @@ SEEDS_APART = 1_000_000_007
 
 
 def seed_of(seed: int, loads: int) -> int:
-    """The seed of a load on an arm that has had so many `loads`: its database holds what requests of the same seed wrote."""
+    """The seed of a load on an arm that has had this many `loads`: its database holds what requests of the same seed wrote."""
     return (seed + SEEDS_APART * loads) % 2**64
 
 
@@ -132,7 +132,7 @@ class Turns:
 
 @dataclass(frozen=True)
 class Counted:
-    """Let one arm answer so many requests, and count what its server carries out for them. `warm_up`: it counts for nothing."""
+    """Let one arm answer this many requests, and count what its server carries out for them. `warm_up`: it counts for nothing."""
 
     arm: str
     load: Load
@@ -246,7 +246,7 @@ class SideBySide:
     def _each(
         self, due_s: Mapping[str, float], turned: Sequence[ArmWindow], seconds: float, least: int
     ) -> tuple[tuple[str, float, int], ...]:
-        """The turns of each arm for so many seconds of load, with the last answers of each turn; `least` of them in any case."""
+        """The turns of each arm for these seconds of load, with the last answers of each turn; `least` of them in any case."""
         found = []
         for arm, turn_s in due_s.items():
             ours = [window for window in turned if window.arm == arm]

@@ -115,7 +115,7 @@ class StartedStack(Loaded):
         return happened
 
     def limit_connections(self, cell: Cell) -> None:
-        """Let the database give it so many connections at once as the settings of a cell say."""
+        """Let the database give it as many connections at once as the settings of a cell say."""
         self.seen.allowed = allowed = self.stack_arm.allowed_connections(cell, self.bench.thresholds.rules)
         self.database.limit_connections(UNLIMITED if allowed is None else allowed[1])
 

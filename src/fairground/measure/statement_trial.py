@@ -91,7 +91,7 @@ class StatementTrial:
     ) -> tuple[int, ...] | None:
         """Prepare a statement that needs a server's answer. The types of its columns; None where it is wrong.
 
-        `columns`: so many must it have.
+        `columns`: this many must it have.
         """
         text = expected.number_names(statement, names)
         with self.database.connect() as connection:

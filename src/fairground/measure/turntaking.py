@@ -81,7 +81,7 @@ class TurnTaking:
             self.shared_us[role] = self.shared_us.get(role, 0.0) + (spent_ns - before[role]) / 1000
 
     def work_off(self, requests: int) -> None:
-        """Let the arm answer so many requests, however long it takes, and wait for the last of them."""
+        """Let the arm answer this many requests, however long it takes, and wait for the last of them."""
         self._watch.turn = self._label
         self.session.go(requests)
         self._await_held()

@@ -21,7 +21,7 @@ INTERVAL_S = 0.2
 LOOKED_AT = ("server", "database")
 """Roles whose CPU is read at each look: whose work a stall may be."""
 HYGIENE_EVERY = 5
-"""Every so many samples of the window, and once after it, it is looked for strangers in the database server."""
+"""Once in this many samples of the window, and once after it, the database server is searched for strangers."""
 
 Connect = Callable[[], "psycopg.Connection[tuple[object, ...]]"]
 

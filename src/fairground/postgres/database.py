@@ -304,7 +304,7 @@ class Database:
         session.settle(connection, self.app.user, self.name, self.settled)
 
     def limit_connections(self, most: int) -> None:
-        """Let the server under test have so many connections at once; the database refuses more. Until the next reset."""
+        """Let the server under test have this many connections at once; the database refuses more. Until the next reset."""
         if not self.shared:
             self.refusals()
             with self.asking(HOME) as connection:

@@ -22,7 +22,7 @@ from fairground.postgres.address import DatabaseAddress
 MIGRATES_S = build.BUILD_TIMEOUT_S
 """The longest time that all migrations may take."""
 LAST_LINES = 3
-"""So many of its last lines a command is told by."""
+"""This many of its last lines a command is told by."""
 HISTORY = ".git"
 """The folder that migrations never read."""
 

@@ -9,7 +9,7 @@ from fairground.claims.verdict import ClaimJudgement, ClaimVerdict, SizeAnswer, 
 from fairground.model import Lesson, Suite
 
 MOST = 4
-"""A card names so many claims of a kind; the rest is counted."""
+"""A card names this many claims of a kind; the rest is counted."""
 
 
 @dataclass(frozen=True)

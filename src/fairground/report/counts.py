@@ -27,11 +27,11 @@ QUANTITIES: Mapping[str, Callable[[Sequence[Sequence[CountedStart]]], list[list[
 }
 """What is told of a start → each start's values of one or two sides."""
 MOST_NAMES = 10
-"""So many system calls are told by name, those that are asked for most first."""
+"""This many system calls are told by name, those that are asked for most first."""
 LEAST_OF_NAME = 0.005
 """Fewer calls of a kind per answer are not told: they are those of a start, or of a timer."""
 WHOLE = 1000
-"""From so many on a count for an answer is told without a fraction."""
+"""From this many on a count for an answer is told without a fraction."""
 NOT_TIME = (
     "instructions are those of the server's own code in user space, under an emulation: they are no time. What the kernel and the"
     " database do for an answer is not among them, and caches, memory and branches cost nothing here"

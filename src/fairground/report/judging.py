@@ -9,7 +9,7 @@ from fairground.model import Run
 from fairground.stats.comparisons import Judge
 
 KEPT = 2
-"""Judges of so many runs are kept: a page may hold a run against another one."""
+"""Judges of this many runs are kept: a page may hold a run against another one."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,14 +15,14 @@ from fairground.stats import counts
 from fairground.stats.counts import NamedChange
 
 MOST = 10
-"""So many functions, and so many system calls, are told."""
+"""This many functions, and this many system calls, are told."""
 NAME = 90
 """Letters of a name that are told in a terminal."""
 FUNCTION, CALL = "function", "system call"
 LEAST_MADE = 0.01
 """A compiler makes more of the instructions than such a share. The page by which newer QEMU tells the time makes less."""
 SMALL = 10.0
-"""Smaller changes than so many are told with a fraction."""
+"""Smaller changes than this many are told with a fraction."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from fairground.stats.counts import CountChange
 MOST_STARTS = 30
 """Of an arm on a workload; a spread that needs more is no matter of starts."""
 VOIDS = 2
-"""An arm that has no number in so many starts one after the other is given up."""
+"""An arm that has no number in this many starts one after the other is given up."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from fairground.model import Cell, Suite
 
 WORKLOADS = 2
-"""So many workloads of two stacks: the least that shows who is ahead where."""
+"""This many workloads of two stacks: the least that shows who is ahead where."""
 WORTH_S = 30.0
 """Where the rest is built in less, a first look costs more time than it saves."""
 

@@ -54,7 +54,7 @@ Heat = dict[str, list[Cell]]
 PLANTED = 0.10
 """The known slowdown, as a share of the server's CPU: twice that of `compare`, since whole trials differ more than windows."""
 COMPARING_STACKS, COMPARING_BLOCKS = 2, 3
-"""From so many stacks and blocks on a plan compares, and holds controls."""
+"""From this many stacks and blocks on a plan compares, and holds controls."""
 DEPLOYED = "deployed"
 """What a suite calls the documented variants of each server, and the first of one that has none."""
 MOST_BLOCKS = 100
@@ -67,7 +67,7 @@ OVERHEAD_S = 1.5
 TOGETHER_S = 1.0
 """The same of a trial whose round is up at once."""
 WARMUPS = 3
-"""A warm-up lasts so many times its least, unless its most is less: 3.2 times in a run of 25 stacks on nine workloads."""
+"""A warm-up lasts this many times its least, unless its most is less: 3.2 times in a run of 25 stacks on nine workloads."""
 TURNS_COST = 1.15
 """Seconds that a second of load in turns takes: slow answers need more than their share."""
 TURNS_WARMING_S = 0.15
@@ -84,7 +84,7 @@ class PlanPart:
     topologies: tuple[Topology, ...]
     settings: CellSettings
     blocks: int = 1
-    """So many blocks its cells have at least, where the suite has fewer. Nothing where a budget says how many there are."""
+    """This many blocks its cells have at least, where the suite has fewer. Nothing where a budget says how many there are."""
 
 
 def build(
@@ -92,7 +92,7 @@ def build(
 ) -> Plan:
     """The plan of these parts, in which a cell that stands in several of them is measured once. The suite's groups are not read.
 
-    `unavailable` is that of `of_suite`. A suite with a budget and no number of blocks (0) gets as many blocks as so many `hosts`
+    `unavailable` is that of `of_suite`. A suite with a budget and no number of blocks (0) gets as many blocks as these `hosts`
     could at most measure in it side by side, were all but its cheapest heat narrow. If it `fits`, its windows are as short as
     lets BLOCKS of them fit on one host. One with neither gets BLOCKS blocks, which together take as long as one whole block.
     """
@@ -136,7 +136,7 @@ def _fitted(
     cost_s: Callable[[Suite, Sequence[PlanPart]], float],
     most_steps: int = len(windows.SHORTER_S),
 ) -> tuple[Suite, Sequence[PlanPart]]:
-    """Fit a suite of one block, so that the block costs `block_s` at most, in so many steps.
+    """Fit a suite of one block, so that the block costs `block_s` at most, in this many steps.
 
     Returns the suite with its seconds in turns, and the parts with their windows.
     Whole windows become shorter first. Where the shortest cost too much, turns take what is left, but no less than a window does.
@@ -178,7 +178,7 @@ def of_suite(
     unavailable: Mapping[str, str] | None = None,
     hosts: int = 1,
 ) -> Plan:
-    """The plan of a suite, for so many `hosts`. A cell that stands in several of its groups is measured once.
+    """The plan of a suite, for this many `hosts`. A cell that stands in several of its groups is measured once.
 
     `unavailable` says of stacks by id, of load generators by `generator NAME`, of topologies by `topology ID`, and of versions of
     PostgreSQL by `PostgreSQL MAJOR`, why they are not here; of the slowed control, as `control slowed`, why none can be made.

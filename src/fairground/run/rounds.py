@@ -18,7 +18,7 @@ Entry = tuple[str, Control | None]
 ARMS_AT_ONCE = 8
 """The most cells of a round: each has its server, its engine and a database of its own."""
 STACKS = 3
-"""Of so many stacks a round must have room for all topologies, or each topology has rounds of its own."""
+"""Of this many stacks a round must have room for all topologies, or each topology has rounds of its own."""
 CONNECTIONS = 400
 """The most connections to the database that a round's pools may hold together, of the 500 of the lab's own PostgreSQL."""
 

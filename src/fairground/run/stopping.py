@@ -26,7 +26,7 @@ from fairground.stats.intervals import Interval, brief
 from fairground.stats.rounds import JUDGED_ROUNDS, decide
 
 LEAST_BLOCKS = 6
-"""Before so many blocks no width ends anything: a spread from fewer is too uncertain."""
+"""Before this many blocks no width ends anything: a spread from fewer is too uncertain."""
 LEAST_RATIOS = 3
 """Fewer blocks of its own are never enough, however much a comparison borrows from the others of the run."""
 NARROW = 0.02
@@ -49,7 +49,7 @@ ENOUGH = {
 def ending(plan: Plan, trials: Sequence[Trial], budget_s: float, hosts: int = 1, beside_s: float = 0.0) -> Ending | None:
     """The ending of a run after the last whole block of `trials` (controls among them); None: another block is worth its time.
 
-    So many `hosts` measure blocks side by side; `beside_s` seconds went by beside their trials.
+    This many `hosts` measure blocks side by side; `beside_s` seconds went by beside their trials.
     """
     blocks = max((trial.block for trial in trials), default=0)
     if not blocks or blocks >= plan.blocks:
@@ -107,7 +107,7 @@ def open_heats(plan: Plan, trials: Sequence[Trial]) -> frozenset[Cell]:
 
 
 def _done(until: Until, found: Comparison | None, blocks: int) -> bool:
-    """True if a field of so many blocks needs no more: every row of its comparison is as narrow as `until` wants it."""
+    """True if a field of this many blocks needs no more: every row of its comparison is as narrow as `until` wants it."""
     if found is None:
         return blocks >= LEAST_BLOCKS
     if not all(_known(row.estimate) for row in found.rows):

@@ -13,19 +13,19 @@ from fairground.judge import sizing
 from fairground.model import Load, PlanSlot, Workload
 
 MOST_WINDOWS = 4.0
-"""Without a budget: so many times the window that the load asks for."""
+"""Without a budget: this many times the window that the load asks for."""
 BLOCKS = 4
-"""So many blocks of a plan with a budget shall fit into it, and a plan has so many of which nobody said how often.
+"""This many blocks of a plan with a budget shall fit into it. A plan also has this many where nobody said how often.
 
 Fewer tell too little of how starts differ, and one bad minute decides. More cost starts.
 """
 TURNS_S = 3.0
-"""With a budget stacks are loaded in turns for so many seconds, or as long as windows last. What differs from start to start is
+"""With a budget stacks are loaded in turns for this many seconds, or as long as windows last. What differs from start to start is
 then as much as what differs from second to second, so that a longer time says less than another start."""
 SHORTER_S = ((3.0, math.inf), (2.0, math.inf), (1.5, math.inf), (1.0, math.inf), (1.0, 0.5), (0.7, 0.5))
 """Windows that a small budget gets, and their longest warm-ups: one step after the other. Turns tell who was not warm."""
 WARM_STEPS = sum(warmup_s == math.inf for _, warmup_s in SHORTER_S)
-"""So many of its steps leave warm-ups alone."""
+"""This many of its steps leave warm-ups alone."""
 EVENTFUL_S = 2.0
 """No window of a workload that depends on events gets shorter: two deadlocks may hold all of it."""
 LONGEST_S = 60.0

@@ -30,7 +30,7 @@ With ERMS libraries copy by `rep movsb`. A processor counts that as one instruct
 """
 COMPILE_S = 120.0
 MOST_SCRIPTS = 4
-"""So many interpreters may stand before a script; more is a circle."""
+"""This many interpreters may stand before a script; more is a circle."""
 CALL = re.compile(r"^#define __NR_(\w+) (\d+)$", re.MULTILINE)
 
 

@@ -20,7 +20,7 @@ from fairground.stats.differences import Difference, DifferenceWord
 from fairground.stats.intervals import brief
 
 WIDE_PX = 600
-"""From so many pixels on a row's name and its numbers stand on one line."""
+"""From this many pixels on a row's name and its numbers stand on one line."""
 LINE_PX, PLOT_PX, GAP_PX, EDGE_PX, AXIS_PX = 18, 30, 12, 14, 40
 COLOURS = {
     DifferenceWord.FASTER: "valid",

@@ -56,7 +56,7 @@ def most_windows(rows: Sequence[BoardRow]) -> int:
 
 
 def most_blocks(width_px: int) -> int:
-    """The number of columns of windows that fit beside each other on a chart of so many pixels."""
+    """The number of columns of windows that fit beside each other on a chart of this many pixels."""
     return int((width_px - LEFT_PX - EDGE_PX) / (LEAST_PANEL_PX + GAP_PX))
 
 

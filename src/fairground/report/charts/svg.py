@@ -17,7 +17,7 @@ from fairground.stats import intervals
 WIDTHS_PX = (880, 360)
 """Every chart of a page is drawn in both; the style sheet shows the one that fits."""
 WIDE_PX = 500
-"""From so many pixels on a chart has room for words beside its marks."""
+"""From this many pixels on a chart has room for words beside its marks."""
 MOST_STACKS = 16
 """Stacks drawn on one chart; the tables have all of them, and the caption says so."""
 LETTER_PX = 6.1

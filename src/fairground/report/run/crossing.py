@@ -31,7 +31,7 @@ DEFAULT_TIMEOUT_S = 1.0
 
 
 WIDE = 10.0
-"""An interval whose ends are so many times each other is no finding."""
+"""An interval whose ends are this many times each other is no finding."""
 
 
 @dataclass(frozen=True)

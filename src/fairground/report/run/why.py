@@ -17,7 +17,7 @@ from fairground.stats.effects import LEAST, LEAST_STARTS, ArmEffect, Outcome
 
 SUSPECTED = "suspected"
 MANY_TIMES = 3.0
-"""From this ratio on it is told as so many times, not in per cent."""
+"""From this ratio on it is told as a multiple, not in per cent."""
 VERBS = {Direction.MORE: ("rises", "rise"), Direction.LESS: ("falls", "fall")}
 
 

@@ -31,7 +31,7 @@ from fairground.stats.counts import CountChange, CountWord
 KNOWN = ("libc", "QEMU", "counted by")
 """Versions of a record that may move a count."""
 LEAST_REACH = 1.0
-"""The picture reaches at least so many per cent to both sides of its first dot."""
+"""The picture reaches at least this many per cent to both sides of its first dot."""
 
 
 @dataclass(frozen=True)

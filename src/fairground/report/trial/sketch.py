@@ -40,7 +40,7 @@ def latencies(trial: Trial) -> Markup | None:
 
 
 def plot(columns: int, most: float) -> tuple[Scale, Scale]:
-    """The scales of so many columns of values from 0 to `most`."""
+    """The scales of this many columns of values from 0 to `most`."""
     return Scale(0, columns, LEFT_PX, WIDTH_PX - 8), Scale(0, most, HEIGHT_PX - FOOT_PX, TOP_PX)
 
 
