@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import stat
 import sys
 from dataclasses import replace
@@ -96,6 +97,18 @@ def test_content_is_stable(folder: Path) -> None:
     before = build.content_hash(folder)
     os.utime(folder / "main.c", (1, 1))
     assert build.content_hash(folder) == before == build.content_hash(folder)
+
+
+def test_what_is_no_file_is_no_content(folder: Path, tmp_path: Path) -> None:
+    """An editor's lock is a link to nothing, and a server leaves its socket: neither ends the lab, nor holds it up."""
+    before = build.content_hash(folder), build.sources_hash(folder)
+    (folder / ".#main.c").symlink_to("me@here.4711:1796000000")
+    os.mkfifo(folder / "lib" / "pipe")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(folder / "one.sock"))
+    assert (build.content_hash(folder), build.sources_hash(folder)) == before
+    build.copy_sources(folder, tmp_path / "two")
+    assert build.pack_sources(folder).keys() == {".gitignore", "main.c", "lib/part.c"}
 
 
 def test_copy_sources(folder: Path, tmp_path: Path) -> None:

@@ -294,13 +294,17 @@ def _kept(digest: str, id: str, cache: Path, fill: Callable[[Path], None]) -> Pa
 
 
 def sources(folder: Path) -> Iterator[Path]:
-    """Files that the folder's .gitignore does not name. Only plain names and `*` are understood, which is what servers need."""
+    """Files that the folder's .gitignore does not name. Only plain names and `*` are understood, which is what servers need.
+
+    What is no file is left out: a socket, or the link to nothing by which an editor locks.
+    """
     ignore = folder / ".gitignore"
     lines = ignore.read_text(encoding="utf-8").splitlines() if ignore.exists() else []
     patterns = [line.strip().strip("/") for line in lines if line.strip() and not line.startswith("#")] + ["__pycache__"]
     for current, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not _ignored(Path(current, name).relative_to(folder), patterns)]
-        yield from (Path(current, name) for name in names if not _ignored(Path(current, name).relative_to(folder), patterns))
+        paths = (Path(current, name) for name in names if not _ignored(Path(current, name).relative_to(folder), patterns))
+        yield from (path for path in paths if path.is_file())
 
 
 def _ignored(path: Path, patterns: list[str]) -> bool:
