@@ -108,6 +108,15 @@ def test_the_first_answer_says_what_is_good(shop: int, tmp_path: Path) -> None:
     assert (order["accept"], order["x-own"], "Accept" in order) == ("text/x", "{{1}", False)
 
 
+def test_a_request_with_a_token_is_asked_what_is_good(shop: int, tmp_path: Path) -> None:
+    """As one without slots is: whoever logs in and creates something is right to be told 201."""
+    text = SHOP.read_text().replace("{int:1..9}", "1").replace("expect  =", "#")
+    (tmp_path / "shop.toml").write_text(text)
+    several = question.ask_before(asked_at(shop, tmp_path / "shop.toml"))
+    assert several is not None and {one.name: one.expect.status for one in several.requests} == {"get-orders": 200, "order": 201}
+    assert dict(several.requests[1].headers)["authorization"] == "Bearer {sessions.token}"
+
+
 def test_a_refusal_ends_it_with_a_sentence(shop: int, tmp_path: Path) -> None:
     """A command that the service refuses, and a login that it does: both before any load."""
     (tmp_path / "calls.sh").write_text(f"curl http://127.0.0.1:{shop}/orders\n")
@@ -183,7 +192,7 @@ def test_a_login_has_the_host_and_the_headers_of_all_requests() -> None:
     with odd(answers) as port:
         asked = replace(asked_at(port, SHOP), authority="shop.test", headers=(("X-Api-Key", "k{1}"), ("Content-Type", "a/b")))
         assert question.ask_before(asked) is not None
-    (head,) = heads
+    head, *_ = heads
     assert head.startswith("post /login ") and "\r\nx-api-key: k{1}" in head and head.count("\r\ncontent-type:") == 1
     assert head.count("\r\nhost:") == head.count("\r\nhost: shop.test") == 1
 

@@ -42,12 +42,16 @@ def read(folder: Path, name: str, text: str) -> RequestMix:
 
 
 def test_toml_has_what_a_contract_has(tmp_path: Path) -> None:
-    """Rows, logins and weights; names and statuses need not be written. Only a request without slots can be asked what is good."""
+    """Rows, logins and weights; names and statuses need not be written. What draws no value, and takes none out, can be asked what is good."""
     found = read(tmp_path, "shop.toml", SHOP)
     told = [(one.name, one.method, one.weight, one.expect.status) for one in found.requests]
     assert told == [("get-orders", "GET", 9, 200), ("get-orders-2", "GET", 1, 200), ("create", "POST", 1, 201)]
-    assert list(found.tables) == ["people", "sessions"] and found.unsettled == {"get-orders-2"}
+    assert list(found.tables) == ["people", "sessions"] and found.unsettled == {"get-orders", "get-orders-2"}
     assert found.title == "3 requests of shop.toml"
+    assert read(tmp_path, "shop.toml", SHOP.replace("expect = {", "# {")).unsettled == found.unsettled
+    assert read(tmp_path, "shop.toml", SHOP.replace("Bearer {sessions.token", "{sessions.token:once")).unsettled == {
+        "get-orders-2"
+    }
 
 
 def test_a_cell_is_a_secret_by_its_name_or_by_where_it_is_sent(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from fairground.inputs.workload_files import SingleRequest, tables_of
 from fairground.model import Expectation, LabError, LoadRequest
 from fairground.model.contract import NO_CONTRACT, DataTable
 from fairground.model.request_mix import RequestMix
-from fairground.model.slot import literal_of, slots_of
+from fairground.model.slot import FoundSlot, literal_of, slots_of
 from fairground.model.source import STRICT, Source, location_text
 
 OF_A_CONTRACT = {"table": "right answers by SQL", "verified": "cases"}
@@ -30,7 +30,7 @@ OF_OPENAPI = (".json", ".yaml", ".yml")
 
 @dataclass(frozen=True, kw_only=True)
 class TriedRequest(SingleRequest):
-    """One `[[request]]`. Without `expect` the first answer says what status is good, or it is 200 where the request has slots."""
+    """One `[[request]]`. Without `expect` the first answer says what status is good, or it is 200 where a slot is no cell."""
 
     method: str = "GET"
     name: str = ""
@@ -109,5 +109,11 @@ def _from_toml(source: Source, empty: RequestMix) -> RequestMix:
             hint = "write its `rows`, or make a contract: ./fairground init"
             raise source.error(("data", name, "sql"), f"`data.{name}` asks a database, and a try has none, in", hint)
     tables = tables_of(source, placed, replace(NO_CONTRACT, tables=check_tables(source, file.data, {})))
-    told = {one.name for one, written in zip(asked, file.request, strict=True) if written.expect is not None or slots_of(one)}
-    return replace(empty, requests=tuple(asked), tables=tables, unsettled=frozenset(one.name for one in asked) - told)
+    open_ones = (one for one, written in zip(asked, file.request, strict=True) if written.expect is None)
+    unsettled = frozenset(one.name for one in open_ones if all(_is_a_cell(slot, tables) for slot in slots_of(one)))
+    return replace(empty, requests=tuple(asked), tables=tables, unsettled=unsettled)
+
+
+def _is_a_cell(slot: FoundSlot, tables: Mapping[str, DataTable]) -> bool:
+    """True if the first row fills a slot as well as any. What is taken out for good is left for the load."""
+    return slot.source in tables and not slot.filling.endswith(":once")
