@@ -163,6 +163,8 @@ def test_a_path_is_sent_as_a_request_line_can_hold_it(tmp_path: Path) -> None:
         ("curl -d @body http://127.0.0.1:3000/", "has `-d`, which is not understood"),
         ("curl http://127.0.0.1:3000/ http://127.0.0.1:3000/", "names two URLs"),
         ("curl -X GET", "names no URL"),
+        ('\ncurl -H "X-Key: $KEY" /', "`calls.sh`, line 2, has `$KEY`, which a shell would fill in"),
+        ("curl /orders/$ID", "`calls.sh`, line 1, has `$ID`"),
         ("curl http://127.0.0.1:3001/", "no request of `calls.sh` goes to 127.0.0.1:3000: they go to 127.0.0.1:3001"),
         ("curl 'http://[::1:3000/x'", "`http://[::1:3000/x` in `calls.sh` is not a valid URL (Invalid IPv6 URL)"),
         ("# nothing", "no request of `calls.sh` goes to 127.0.0.1:3000: it has none"),
@@ -194,6 +196,18 @@ def test_an_archive_knows_what_was_answered(tmp_path: Path) -> None:
     one, other = found.requests
     assert (one.headers, one.name in found.unsettled) == ((("Accept", "*/*"),), True)
     assert (other.expect.status, other.body, other.name in found.unsettled) == (201, '{{"a":1}', False)
+
+
+def test_a_header_that_is_typed_replaces_a_recorded_one(tmp_path: Path) -> None:
+    """A token of a file may have expired, and nobody fills in `$TOKEN`; what is written as TOML is meant."""
+    entries = [entry("http://127.0.0.1:3000/list", 200, authorization=token, Accept="*/*") for token in ("old", "older")]
+    (tmp_path / "shop.har").write_text(json.dumps({"log": {"entries": entries}}))
+    (tmp_path / "calls.sh").write_text('curl -H "AUTHORIZATION: Bearer $TOKEN" -H "Accept: */*" /list')
+    for name in ("shop.har", "calls.sh"):
+        (one,) = read_requests(tmp_path / name, URL, ["Authorization"]).requests
+        assert one.headers == (("Accept", "*/*"),)
+    (tmp_path / "shop.toml").write_text(SHOP)
+    assert dict(read_requests(tmp_path / "shop.toml", URL, ["Authorization"]).requests[0].headers)
 
 
 def test_an_answer_without_an_end_is_not_loaded(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import string
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
 from urllib.parse import quote, urlsplit
 
 from fairground.model import Expectation, LabError, LoadRequest
@@ -29,6 +29,10 @@ class Call:
     headers: tuple[tuple[str, str], ...]
     body: str | None
     status: int | None
+
+    def without(self, names: Collection[str]) -> Call:
+        """The request without its headers of these names, which are in small letters."""
+        return replace(self, headers=tuple(one for one in self.headers if one[0].lower() not in names))
 
 
 def load_requests(shown: str, calls: Iterable[Call], url: str) -> tuple[tuple[LoadRequest, ...], frozenset[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
@@ -48,16 +48,20 @@ class TriedRequests:
     data: dict[str, DataTable] = field(default_factory=dict)
 
 
-def read_requests(path: Path, url: str) -> RequestMix:
-    """Read the requests to the service at `url`. A mistake is a LabError with file and line."""
+def read_requests(path: Path, url: str, typed: Collection[str] = ()) -> RequestMix:
+    """Read the requests to the service at `url`. A mistake is a LabError with file and line.
+
+    `typed`: names of headers that a person gives. What was recorded once goes without them: its token may have expired.
+    """
     source = files.read(path, depth=1)
     digest = hashlib.sha256(source.text.encode()).hexdigest()
     if path.suffix == ".toml":
         return _from_toml(source, RequestMix(path.name, digest, ()))
     if path.suffix in OF_OPENAPI:
         return _from_openapi(path, urlsplit(url).path.rstrip("/"), RequestMix(path.name, digest, ()))
-    calls = read_archive(path.name, source.text) if path.suffix == ".har" else read_commands(path.name, source.text)
-    asked, unsettled = load_requests(path.name, calls, url)
+    names = {name.lower() for name in typed}
+    calls = read_archive(path.name, source.text) if path.suffix == ".har" else read_commands(path.name, source.text, names)
+    asked, unsettled = load_requests(path.name, (call.without(names) for call in calls), url)
     return RequestMix(path.name, digest, asked, unsettled=unsettled)
 
 
