@@ -145,6 +145,12 @@ def test_a_command_is_sent_as_curl_sends_it(
     assert (one.method, one.body, one.headers) == sent and one.path == "/x"
 
 
+def test_an_address_without_a_scheme_is_no_part_of_a_name(tmp_path: Path) -> None:
+    """As curl takes it: the host is in the address, and the name has the path."""
+    (one,) = read(tmp_path, "calls.sh", "curl 127.0.0.1:3000/x").requests
+    assert (one.name, one.path) == ("get-x", "/x")
+
+
 def test_a_path_is_sent_as_a_request_line_can_hold_it(tmp_path: Path) -> None:
     """Letters beyond ASCII and spaces are percent-encoded, and what is so already stays."""
     (one,) = read(tmp_path, "calls.sh", "curl 'http://127.0.0.1:3000/m\u00fcnchen?q=a b%20c&d={1}'").requests
@@ -167,6 +173,7 @@ def test_a_path_is_sent_as_a_request_line_can_hold_it(tmp_path: Path) -> None:
         ("curl /orders/$ID", "`calls.sh`, line 1, has `$ID`"),
         ("curl http://127.0.0.1:3001/", "no request of `calls.sh` goes to 127.0.0.1:3000: they go to 127.0.0.1:3001"),
         ("curl 'http://[::1:3000/x'", "`http://[::1:3000/x` in `calls.sh` is not a valid URL (Invalid IPv6 URL)"),
+        ("curl localhost:3001/x", "no request of `calls.sh` goes to 127.0.0.1:3000: they go to localhost:3001"),
         ("# nothing", "no request of `calls.sh` goes to 127.0.0.1:3000: it has none"),
     ],
 )

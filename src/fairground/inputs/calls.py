@@ -45,11 +45,11 @@ def load_requests(shown: str, calls: Iterable[Call], url: str) -> tuple[tuple[Lo
         _require_url(shown, call.url)
     count = Counter(call for call in every if _is_at(call.url, url))
     if not count:
-        others = sorted({urlsplit(call.url).netloc for call in every})
+        others = sorted({urlsplit(_whole(call.url)).netloc for call in every})
         there = f"they go to {', '.join(others[:3])}" if others else "it has none"
         raise LabError(f"no request of `{shown}` goes to {urlsplit(url).netloc}: {there}", "name their service's URL")
     requests, unsettled = list[LoadRequest](), set[str]()
-    names = unique_names(f"{call.method} {urlsplit(call.url).path}" for call in count)
+    names = unique_names(f"{call.method} {urlsplit(_whole(call.url)).path}" for call in count)
     for name, (call, weight) in zip(names, count.items(), strict=True):
         expect = Expectation(call.status or 200)
         headers = tuple((key, literal_of(value)) for key, value in call.headers if _is_sent(key, value, call.url))
