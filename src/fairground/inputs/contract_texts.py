@@ -151,7 +151,8 @@ fairground run --stack {name}
 fairground compare --revisions HEAD,. {name}:default
 ```
 
-Results are kept in `results/`. In a checkout of Fairground the command is that checkout's `fairground`, by its path.
+An installed lab keeps its results in `results/` of this folder. In a checkout of Fairground the command is that checkout's
+`fairground`, by its path. It keeps them in the checkout; for those of this folder add `--results results` to each.
 """
 
 
