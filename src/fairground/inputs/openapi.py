@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +20,7 @@ from fairground.inputs.answer_shapes import Shapes
 from fairground.inputs.parameters import Parameter, SentValue, sent_value
 from fairground.model import LabError, foreign
 
-YAML = "pip install pyyaml, or make it JSON: npx js-yaml FILE > FILE.json"
+YAML = f"{shlex.quote(sys.executable)} -m pip install pyyaml, or make it JSON: npx js-yaml FILE > FILE.json"
 OF_A_PATH = "/:@!&'()*+,;=~-._"
 """Characters that stand for themselves in a path."""
 PATH_OF_URL = re.compile(r"(?:[A-Za-z][\w+.-]*:)?(?://[^/?#]*)?([^?#]*)")
