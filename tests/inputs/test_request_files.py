@@ -266,13 +266,18 @@ def test_a_document_without_a_base_is_asked_below_the_urls(
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("[]", "is no OpenAPI document"), ("{", "is not JSON"), ('{"openapi": "3.0.3", "paths": {}}', "has no GET")],
+    [
+        ("[]", "is no OpenAPI document"),
+        ("{", "is not JSON"),
+        ('{"openapi": "3.0.3", "paths": {}}', "has no GET"),
+        ('{"openapi": "3.0.3", "paths": {"/a": {"$ref": "b.json"}}}', "/a: its `$ref` b.json is another file; bundle"),
+    ],
 )
 def test_what_is_no_document_is_told(text: str, said: str, tmp_path: Path) -> None:
     """Not a traceback, and with what to do."""
     with pytest.raises(LabError) as error:
         read(tmp_path, "api.json", text)
-    assert said in error.value.message and error.value.hint
+    assert said in f"{error.value.message} {error.value.hint}" and error.value.hint
 
 
 def test_other_requests_have_another_digest(tmp_path: Path) -> None:

@@ -72,7 +72,8 @@ def _from_openapi(path: Path, below: str, empty: RequestMix) -> RequestMix:
     """
     document = read_document(path)
     if not document.questions:
-        raise LabError(f"`{path}` has no GET", "write what the service is asked in TOML, or as commands of curl")
+        elsewhere = next((one for one in document.left_out if "`$ref`" in one), None)
+        raise LabError(f"`{path}` has no GET", elsewhere or "write what the service is asked in TOML, or as commands of curl")
     asked = tuple(
         LoadRequest(
             one.id,
