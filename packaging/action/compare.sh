@@ -37,18 +37,16 @@ if [ -n "${URL_A:-}${URL_B:-}" ]; then
     [ -z "${COMMAND_B:-}" ] ||
         words+=("--against-command=$(python3 -c 'import shlex, sys; print(shlex.join(["sh", "-c", sys.argv[1]]))' "$COMMAND_B")")
     [ -z "${COMMAND_A:-}" ] || words+=(-- sh -c "$COMMAND_A")
-    # A workflow may compare several pairs, and an artifact's name is taken once.
-    what=$(printf '%s\0' "$URL_A" "$URL_B" "${COMMAND_A:-}" "${COMMAND_B:-}" "${REQUESTS:-}" | sha256sum)
-    called=services-${what:0:8}
+    called=services
 else
     [ -z "${HEADER:-}${REQUESTS:-}" ] || fail 'the inputs header and requests go with url-a and url-b; leave them out'
-    for name in STACK WORKLOAD BASE HEAD BUDGET; do
+    for name in STACK BASE HEAD BUDGET; do
         [ -n "${!name:-}" ] || fail "the input ${name,,} is empty"
     done
     base=$(commit base "$BASE") && head=$(commit head "$HEAD") || exit 2
 
-    words=(compare "--revisions=${base:0:12},${head:0:12}" "--workload=$WORKLOAD" "--budget=$BUDGET"
-        "--results=$kept/results" "--markdown=$summary" --json)
+    words=(compare "--revisions=${base:0:12},${head:0:12}" "--budget=$BUDGET" "--results=$kept/results" "--markdown=$summary" --json)
+    [ -z "${WORKLOAD:-}" ] || words+=("--workload=$WORKLOAD")
     case ${COUNT:-false} in
         true) words+=(--count) page=count.html ;;
         false) ;;
@@ -56,8 +54,10 @@ else
     esac
     [ -z "${FAIL_ON:-}" ] || words+=("--fail-on=$FAIL_ON")
     words+=(-- "$STACK")
-    called=$STACK-$WORKLOAD
+    called=$STACK${WORKLOAD:+-$WORKLOAD}
 fi
+# An artifact's name is taken once in a workflow, and its jobs may compare the same under other versions.
+called=$called-$(head -c 8 /proc/sys/kernel/random/uuid)
 
 code=0
 { fairground "${words[@]}" >"$result"; } 2>&1 | tee "$said" >&2 || code=${PIPESTATUS[0]}

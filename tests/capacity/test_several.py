@@ -21,6 +21,7 @@ from builders.waiting import eventually
 from fairground.capacity.service import address, behaviour, protocol, question
 from fairground.capacity.service.behaviour import Encrypted, NoAnswer
 from fairground.capacity.service.request import Asked
+from fairground.cli.attempt import OPTIONS, _with_requests
 from fairground.host import free_port, listens
 from fairground.inputs.request_files import read_requests
 from fairground.model import LabError
@@ -97,7 +98,7 @@ def test_posts_alone_are_not_held_to_a_get(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_the_first_answer_says_what_is_good(shop: int, tmp_path: Path) -> None:
-    """Where no status is written, the service's own is; a person's header does not hide the request's."""
+    """Where no status is written, the service's own is; a request's own header is sent once."""
     (tmp_path / "calls.sh").write_text(
         f"curl -X POST http://127.0.0.1:{shop}/login\ncurl -d '{{}}' http://127.0.0.1:{shop}/orders -H 'accept: text/x'\n"
     )
@@ -106,6 +107,15 @@ def test_the_first_answer_says_what_is_good(shop: int, tmp_path: Path) -> None:
     assert several is not None and [one.expect.status for one in several.requests] == [200, 201]
     order = dict(several.requests[1].headers)
     assert (order["accept"], order["x-own"], "Accept" in order) == ("text/x", "{{1}", False)
+
+
+def test_a_request_with_a_token_is_asked_what_is_good(shop: int, tmp_path: Path) -> None:
+    """As one without slots is: whoever logs in and creates something is right to be told 201."""
+    text = SHOP.read_text().replace("{int:1..9}", "1").replace("expect  =", "#")
+    (tmp_path / "shop.toml").write_text(text)
+    several = question.ask_before(asked_at(shop, tmp_path / "shop.toml"))
+    assert several is not None and {one.name: one.expect.status for one in several.requests} == {"get-orders": 200, "order": 201}
+    assert dict(several.requests[1].headers)["authorization"] == "Bearer {sessions.token}"
 
 
 def test_a_refusal_ends_it_with_a_sentence(shop: int, tmp_path: Path) -> None:
@@ -183,9 +193,31 @@ def test_a_login_has_the_host_and_the_headers_of_all_requests() -> None:
     with odd(answers) as port:
         asked = replace(asked_at(port, SHOP), authority="shop.test", headers=(("X-Api-Key", "k{1}"), ("Content-Type", "a/b")))
         assert question.ask_before(asked) is not None
-    (head,) = heads
+    head, *_ = heads
     assert head.startswith("post /login ") and "\r\nx-api-key: k{1}" in head and head.count("\r\ncontent-type:") == 1
     assert head.count("\r\nhost:") == head.count("\r\nhost: shop.test") == 1
+
+
+def test_a_recorded_token_gives_way_to_a_typed_one(tmp_path: Path) -> None:
+    """The service sees the new one alone: what a browser saved may have expired."""
+    heads = list[str]()
+    call = {"method": "GET", "url": "/list", "headers": [{"name": "Authorization", "value": "old"}]}
+    (tmp_path / "shop.har").write_text(json.dumps({"log": {"entries": [{"request": call, "response": {"status": 200}}]}}))
+
+    def answers(_: int, head: bytes) -> bytes:
+        heads.append(head.decode())
+        return answer(200)
+
+    with odd(answers) as port:
+        given = {option.name: option.default for option in OPTIONS} | {"requests": tmp_path / "shop.har"}
+        tried = TryAsked(
+            f"http://127.0.0.1:{port}/", "GET", (("authorization", "new"),), None, "p99<50ms", 1, 2000, True, False, None
+        )
+        tried, mix = _with_requests(given, tried)
+        several = question.ask_before(asked := address.request(tried, {}, mix))
+        question.examine(asked, several)
+    assert several is not None and dict(several.requests[0].headers)["authorization"] == "new"
+    assert heads and all("authorization: new" in head and "old" not in head for head in heads if head.startswith("GET /list "))
 
 
 def test_a_password_of_the_file_is_shown_by_nobody(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from fairground.cli import against
+from fairground.cli import against, attempt, verbs
+from fairground.inputs.options import Given
 from fairground.lab.against import comparison_asked
 from fairground.model import Load
 from fairground.model.pair import Round, WindowPair
@@ -28,6 +29,17 @@ def test_a_load_that_writes_is_announced_and_counted() -> None:
     rounds = [Round(1, (pair, pair), 9.0), Round(2, (pair,), 9.0)]
     told = against.describe_written(asked, rounds)
     assert told is not None and told.startswith("GET, POST: 2,100 requests to A and 2,400 to B were acknowledged in the windows")
+
+
+@pytest.mark.parametrize(("words", "most"), [(("--connections", "2"), 2), ((), 1000)])
+def test_a_services_capacity_opens_no_more_than_is_said(
+    words: tuple[str, ...], most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The option is of a service as it is of a stack: as `try` has it."""
+    tried = list[Given]()
+    monkeypatch.setattr(attempt, "run", lambda given, *_: tried.append(given))
+    verbs.app(["capacity", "http://127.0.0.1:3000/", *words], standalone_mode=False)
+    assert [attempt._asked(given).connections for given in tried] == [most]
 
 
 def test_what_a_record_does_not_keep_cannot_be_gone_on_with() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from builders.paths import ROOT
 from cli.command import Run, document
 from fairground.cli import beginning, verbs
 from fairground.model import LabError
@@ -27,10 +28,9 @@ def test_init_says_what_it_began(lab: Run, tmp_path: Path) -> None:
     (tmp_path / "api.json").write_text(json.dumps(DOCUMENT))
     done = lab("init", "app", "--openapi", "api.json")
     assert done.stdout.splitlines()[-1] == "app/contracts/app is a contract with 1 workload, app/servers/app its server."
-    assert (
-        done.returncode == 0
-        and "10 places to decide. Each has a line: cd app && ./fairground check --contract app" in done.stderr
-    )
+    told = f"10 places to decide. Each has a line: cd app && {ROOT / 'fairground'} check --contract app"
+    assert done.returncode == 0 and told in done.stderr and (ROOT / "fairground").is_file()
+    assert "`--results results`" in (tmp_path / "app" / "README.md").read_text()
     found = document(lab("init", "other", "--openapi", "api.json", "--name", "mine", "--serve", "make run", "--json"))
     assert (found["name"], found["workloads"], found["undecided"]) == ("mine", ["one"], 9)
     assert "servers/mine/server.toml" in found["files"]

@@ -62,6 +62,15 @@ def program(path: Path, script: str) -> None:
     path.chmod(0o755)
 
 
+def with_the_least(root: Path) -> Path:
+    """The folder of the programs that every system has, beside the checkout."""
+    tools = root.parent / "bin"
+    tools.mkdir()
+    for name in ("sh", "uname", "cksum", "sed", "find", "flock", "readlink"):
+        (tools / name).symlink_to(str(shutil.which(name)))
+    return tools
+
+
 def knock(root: Path) -> subprocess.CompletedProcess[str]:
     """Call the door; programs in `bin` beside the checkout come first."""
     path = f"{root.parent / 'bin'}:{os.environ['PATH']}"
@@ -123,9 +132,19 @@ def test_an_engine_that_does_not_build_names_the_rust_it_needs(checkout: Path) -
     """The version in the hint is the engine's own."""
     (checkout / "engine" / "target" / "release" / "fairload").unlink()
     program(checkout.parent / "bin" / "cargo", "exit 101")
+    program(checkout.parent / "bin" / "cc", "")
     needed = tomllib.loads((ROOT / "engine" / "Cargo.toml").read_text())["package"]["rust-version"]
     done = knock(checkout)
     assert done.returncode == 3 and f"Rust {needed} or newer is needed" in done.stderr
+
+
+def test_an_engine_that_cannot_be_linked_names_what_links(checkout: Path) -> None:
+    """A fresh system has no `cc`, and another Rust would not help it."""
+    (checkout / "engine" / "target" / "release" / "fairload").unlink()
+    tools = with_the_least(checkout)
+    program(tools / "cargo", "exit 101")
+    done = subprocess.run([str(checkout / "fairground"), "list"], env={"PATH": str(tools)}, capture_output=True, text=True)
+    assert done.returncode == 3 and done.stderr.endswith("`cc` is missing\n\nhint: apt-get install gcc libc6-dev\n")
 
 
 def test_a_failed_environment_is_told_though_the_engine_builds(checkout: Path) -> None:
@@ -184,10 +203,7 @@ def test_a_second_first_use_waits_for_the_first(checkout: Path) -> None:
 def test_where_rust_is_missing_one_command_brings_it(checkout: Path, there: str | None, command: str) -> None:
     """It is that of what is here already: an installation beside PATH, a rustup without a toolchain, or nothing."""
     (checkout / "engine" / "target" / "release" / "fairload").unlink()
-    tools = checkout.parent / "bin"
-    tools.mkdir()
-    for name in ("sh", "uname", "cksum", "sed", "find", "flock", "readlink"):
-        (tools / name).symlink_to(str(shutil.which(name)))
+    tools = with_the_least(checkout)
     if there is not None:
         (checkout.parent / there).parent.mkdir(parents=True, exist_ok=True)
         program(checkout.parent / there, "")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import socket
 import stat
 import sys
 from dataclasses import replace
@@ -96,6 +98,64 @@ def test_content_is_stable(folder: Path) -> None:
     before = build.content_hash(folder)
     os.utime(folder / "main.c", (1, 1))
     assert build.content_hash(folder) == before == build.content_hash(folder)
+
+
+def test_what_is_no_file_is_no_content(folder: Path, tmp_path: Path) -> None:
+    """An editor's lock is a link to nothing, and a server leaves its socket: neither ends the lab, nor holds it up."""
+    before = build.content_hash(folder), build.sources_hash(folder)
+    (folder / ".#main.c").symlink_to("me@here.4711:1796000000")
+    os.mkfifo(folder / "lib" / "pipe")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(folder / "one.sock"))
+    assert (build.content_hash(folder), build.sources_hash(folder)) == before
+    build.copy_sources(folder, tmp_path / "two")
+    assert build.pack_sources(folder).keys() == {".gitignore", "main.c", "lib/part.c"}
+
+
+def test_a_linked_folder_is_content(folder: Path, tmp_path: Path) -> None:
+    """A change behind a link is another content, but for what is ignored there or here; a loop has an end."""
+    for name in ("api/main.go", "api/.git/index", "api/out", "api/target/api", "api/deep/part.go"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("1")
+    (tmp_path / "api" / ".gitignore").write_text("/target\n")
+    for link, there in (
+        ("src", "../api"),
+        ("lib/again", "../../api/deep"),
+        ("self", "."),
+        ("src/back", "../one"),
+        ("src/up", ".."),
+    ):
+        (folder / link).symlink_to(there)
+    own = {".gitignore", "main.c", "lib/part.c"}
+    assert build.pack_sources(folder).keys() >= own | {"src/.gitignore", "src/main.go", "src/deep/part.go"}
+    seen = build.content_hash(folder)
+    for name in ("api/.git/index", "api/out", "api/target/api"):
+        (tmp_path / name).write_text("2")
+        assert build.content_hash(folder) == seen
+    for name in ("api/main.go", "api/deep/part.go"):
+        (tmp_path / name).write_text("2")
+        assert seen != (seen := build.content_hash(folder))
+    build.copy_sources(folder, tmp_path / "two")
+    assert (tmp_path / "two" / "src" / "main.go").read_text() == "2" and not (tmp_path / "two" / "src").is_symlink()
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        (("make",), True),
+        (("go", "build", "./..."), True),
+        (("make", "-C", "../../../api"), False),
+        (("sh", "-c", "cd .. && make"), False),
+        (("go", "build", "-C=../api", "."), False),
+    ],
+)
+def test_what_is_built_beyond_the_folder_is_built_anew(words: tuple[str, ...], kept: bool, folder: Path, tmp_path: Path) -> None:
+    """Nobody sees whether its sources are the same as they were."""
+    one = server(folder, build=(words,))
+    stamp = build._stamp(one, tmp_path / "cache")
+    stamp.parent.mkdir(parents=True)
+    stamp.write_text(json.dumps({"content": build.content_hash(folder), "built": [[words, 1.0]]}))
+    assert bool(build.find_built(one, tmp_path / "cache")) == kept
 
 
 def test_copy_sources(folder: Path, tmp_path: Path) -> None:

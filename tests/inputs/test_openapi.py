@@ -296,10 +296,37 @@ def test_what_is_no_document_is_one_sentence(tmp_path: Path, name: str, text: st
     assert caught.value.exit_code == 2 and caught.value.hint
 
 
+def test_what_stands_in_another_file_is_said(tmp_path: Path) -> None:
+    """A path there is left out by name, and an answer there is no answer that the document lacks."""
+    (tmp_path / "a.json").write_text(json.dumps({
+        "openapi": "3.0.3",
+        "paths": {
+            "/pets": {"$ref": "./paths/pets.yaml"},
+            "/owners": {"$ref": "#/components/pathItems/owners"},
+            "/shops": {"get": {"responses": {"200": {"$ref": "answers.yaml#/shops"}}}},
+            "/towns": {"get": {"responses": {"200": {"content": {"application/json": {"schema": {"$ref": "town.yaml"}}}}}}},
+        },
+        "components": {"pathItems": {"owners": {"$ref": "owners.yaml"}}},
+    }))  # fmt: skip
+    found = openapi.read_document(tmp_path / "a.json")
+    assert found.left_out == (
+        "/pets: its `$ref` ./paths/pets.yaml is another file; bundle all into one document",
+        "/owners: its `$ref` owners.yaml is another file; bundle all into one document",
+    )
+    assert [one.answer_marks for one in found.questions] == [
+        (
+            "content type and body of a good answer: its `$ref` answers.yaml#/shops is another file,"
+            " so nothing is held against them",
+        ),
+        ("what is right of a body, since its `$ref` town.yaml is another file: nothing is held against it",),
+    ]
+
+
 def test_without_a_reader_of_yaml_it_is_said_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """JSON needs no package."""
     monkeypatch.setitem(sys.modules, "yaml", None)
     (tmp_path / "a.yaml").write_text("openapi: 3.0.0\npaths: {}\n")
     with pytest.raises(LabError, match="reading YAML needs the package pyyaml") as caught:
         openapi.read_document(tmp_path / "a.yaml")
-    assert "make it JSON" in (caught.value.hint or "")
+    hint = caught.value.hint or ""
+    assert hint.startswith(f"{sys.executable} -m pip install pyyaml, ") and "make it JSON" in hint

@@ -42,12 +42,16 @@ def read(folder: Path, name: str, text: str) -> RequestMix:
 
 
 def test_toml_has_what_a_contract_has(tmp_path: Path) -> None:
-    """Rows, logins and weights; names and statuses need not be written. Only a request without slots can be asked what is good."""
+    """Rows, logins and weights; names and statuses need not be written. What draws no value, and takes none out, can be asked what is good."""
     found = read(tmp_path, "shop.toml", SHOP)
     told = [(one.name, one.method, one.weight, one.expect.status) for one in found.requests]
     assert told == [("get-orders", "GET", 9, 200), ("get-orders-2", "GET", 1, 200), ("create", "POST", 1, 201)]
-    assert list(found.tables) == ["people", "sessions"] and found.unsettled == {"get-orders-2"}
+    assert list(found.tables) == ["people", "sessions"] and found.unsettled == {"get-orders", "get-orders-2"}
     assert found.title == "3 requests of shop.toml"
+    assert read(tmp_path, "shop.toml", SHOP.replace("expect = {", "# {")).unsettled == found.unsettled
+    assert read(tmp_path, "shop.toml", SHOP.replace("Bearer {sessions.token", "{sessions.token:once")).unsettled == {
+        "get-orders-2"
+    }
 
 
 def test_a_cell_is_a_secret_by_its_name_or_by_where_it_is_sent(tmp_path: Path) -> None:
@@ -141,6 +145,12 @@ def test_a_command_is_sent_as_curl_sends_it(
     assert (one.method, one.body, one.headers) == sent and one.path == "/x"
 
 
+def test_an_address_without_a_scheme_is_no_part_of_a_name(tmp_path: Path) -> None:
+    """As curl takes it: the host is in the address, and the name has the path."""
+    (one,) = read(tmp_path, "calls.sh", "curl 127.0.0.1:3000/x").requests
+    assert (one.name, one.path) == ("get-x", "/x")
+
+
 def test_a_path_is_sent_as_a_request_line_can_hold_it(tmp_path: Path) -> None:
     """Letters beyond ASCII and spaces are percent-encoded, and what is so already stays."""
     (one,) = read(tmp_path, "calls.sh", "curl 'http://127.0.0.1:3000/m\u00fcnchen?q=a b%20c&d={1}'").requests
@@ -159,8 +169,11 @@ def test_a_path_is_sent_as_a_request_line_can_hold_it(tmp_path: Path) -> None:
         ("curl -d @body http://127.0.0.1:3000/", "has `-d`, which is not understood"),
         ("curl http://127.0.0.1:3000/ http://127.0.0.1:3000/", "names two URLs"),
         ("curl -X GET", "names no URL"),
+        ('\ncurl -H "X-Key: $KEY" /', "`calls.sh`, line 2, has `$KEY`, which a shell would fill in"),
+        ("curl /orders/$ID", "`calls.sh`, line 1, has `$ID`"),
         ("curl http://127.0.0.1:3001/", "no request of `calls.sh` goes to 127.0.0.1:3000: they go to 127.0.0.1:3001"),
         ("curl 'http://[::1:3000/x'", "`http://[::1:3000/x` in `calls.sh` is not a valid URL (Invalid IPv6 URL)"),
+        ("curl localhost:3001/x", "no request of `calls.sh` goes to 127.0.0.1:3000: they go to localhost:3001"),
         ("# nothing", "no request of `calls.sh` goes to 127.0.0.1:3000: it has none"),
     ],
 )
@@ -190,6 +203,18 @@ def test_an_archive_knows_what_was_answered(tmp_path: Path) -> None:
     one, other = found.requests
     assert (one.headers, one.name in found.unsettled) == ((("Accept", "*/*"),), True)
     assert (other.expect.status, other.body, other.name in found.unsettled) == (201, '{{"a":1}', False)
+
+
+def test_a_header_that_is_typed_replaces_a_recorded_one(tmp_path: Path) -> None:
+    """A token of a file may have expired, and nobody fills in `$TOKEN`; what is written as TOML is meant."""
+    entries = [entry("http://127.0.0.1:3000/list", 200, authorization=token, Accept="*/*") for token in ("old", "older")]
+    (tmp_path / "shop.har").write_text(json.dumps({"log": {"entries": entries}}))
+    (tmp_path / "calls.sh").write_text('curl -H "AUTHORIZATION: Bearer $TOKEN" -H "Accept: */*" /list')
+    for name in ("shop.har", "calls.sh"):
+        (one,) = read_requests(tmp_path / name, URL, ["Authorization"]).requests
+        assert one.headers == (("Accept", "*/*"),)
+    (tmp_path / "shop.toml").write_text(SHOP)
+    assert dict(read_requests(tmp_path / "shop.toml", URL, ["Authorization"]).requests[0].headers)
 
 
 def test_an_answer_without_an_end_is_not_loaded(tmp_path: Path) -> None:
@@ -241,13 +266,18 @@ def test_a_document_without_a_base_is_asked_below_the_urls(
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("[]", "is no OpenAPI document"), ("{", "is not JSON"), ('{"openapi": "3.0.3", "paths": {}}', "has no GET")],
+    [
+        ("[]", "is no OpenAPI document"),
+        ("{", "is not JSON"),
+        ('{"openapi": "3.0.3", "paths": {}}', "has no GET"),
+        ('{"openapi": "3.0.3", "paths": {"/a": {"$ref": "b.json"}}}', "/a: its `$ref` b.json is another file; bundle"),
+    ],
 )
 def test_what_is_no_document_is_told(text: str, said: str, tmp_path: Path) -> None:
     """Not a traceback, and with what to do."""
     with pytest.raises(LabError) as error:
         read(tmp_path, "api.json", text)
-    assert said in error.value.message and error.value.hint
+    assert said in f"{error.value.message} {error.value.hint}" and error.value.hint
 
 
 def test_other_requests_have_another_digest(tmp_path: Path) -> None:

@@ -27,13 +27,27 @@ from fairground.inputs.shell_words import Unclosed, split_commands
 )
 def test_words_are_those_of_a_shell(text: str, words: list[str]) -> None:
     """Quotes of each kind, lines that go on, and comments, which begin a word."""
-    assert [found for _, found in split_commands(text)] == [words]
+    assert [found for _, found, _ in split_commands(text)] == [words]
 
 
 def test_each_command_has_its_line() -> None:
     """That on which it begins, whatever stands in it."""
     text = "# one\n\ncurl a \\\n  b\ncurl 'c\nd'\n\n   curl e # f\n"
-    assert list(split_commands(text)) == [(3, ["curl", "a", "b"]), (5, ["curl", "c\nd"]), (8, ["curl", "e"])]
+    assert list(split_commands(text)) == [(3, ["curl", "a", "b"], []), (5, ["curl", "c\nd"], []), (8, ["curl", "e"], [])]
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [
+        ("a $x/${y} b$z", ["$x", "${y}", "$z"]),
+        ('"Bearer $(cat t) $TOKEN \\$no $"', ["$(", "$TOKEN"]),
+        ("""'$x' $'$x' \\$x $1 $""", []),
+        ("a\n# $x\nb $x", ["$x"]),
+    ],
+)
+def test_what_a_shell_would_fill_in_is_known(text: str, filled: list[str]) -> None:
+    """Outside of single quotes, unless it is escaped."""
+    assert [one for _, _, found in split_commands(text) for one in found] == filled
 
 
 @pytest.mark.parametrize("text", ["a\n'b", 'a\n"b', "a\n$'b\\'"])
@@ -48,6 +62,6 @@ def test_a_quote_that_is_never_closed_is_told(text: str) -> None:
 def test_any_text_is_read_or_told(text: str) -> None:
     """Nothing else than Unclosed is raised, and no command is empty."""
     try:
-        assert all(words for _, words in split_commands(text))
+        assert all(words for _, words, _ in split_commands(text))
     except Unclosed:
         pass

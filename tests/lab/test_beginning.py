@@ -115,10 +115,15 @@ def test_what_is_said_is_written(places: Places, tmp_path: Path) -> None:
         ("./serve --url 'http://a/?x=1&y=2'", ["./serve", "--url", "http://a/?x=1&y=2"]),
         ("PORT=3000 MODE='a b' node .", ["env", "PORT=3000", "MODE=a b", "node", "."]),
         ("node . --port=3000", ["node", ".", "--port=3000"]),
+        ("uvicorn main:app --port $PORT", ["sh", "-c", "uvicorn main:app --port $PORT"]),
+        ('psql "${DATABASE_URL}" -f a.sql', ["sh", "-c", 'psql "${DATABASE_URL}" -f a.sql']),
+        ('./serve "`nproc`" $(date)', ["sh", "-c", './serve "`nproc`" $(date)']),
+        ("java -cp lib/*.jar Main", ["sh", "-c", "java -cp lib/*.jar Main"]),
+        ("./serve '$PORT' \\$X \"*\" --port=$port", ["./serve", "$PORT", "$X", "*", "--port=$port"]),
     ],
 )
 def test_a_command_that_needs_a_shell_gets_one(command: str, words: list[str]) -> None:
-    """Operators outside of quotes are a shell's, and a variable before a program is `env`'s, which becomes the program."""
+    """Operators outside of quotes are a shell's, so is what it fills in; a variable before a program is `env`'s, which becomes the program."""
     assert contract_texts.words_of(command) == words
 
 

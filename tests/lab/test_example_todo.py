@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+from pathlib import Path
 
 from builders.paths import ROOT
 from fairground import contract
+from fairground.inputs import contracts, undecided, workload_files
 from fairground.lab.places import Places
 
 EXAMPLE = ROOT / "examples" / "todo"
@@ -23,6 +26,19 @@ def test_its_contract_and_servers_are_found_beside_each_other() -> None:
     cases = contract.load(own)
     for workload in (one for one in PLACES.workloads() if one.contract.id == "todo"):
         assert contract.select(cases, workload.id), workload.id
+
+
+def test_an_editors_lock_is_no_file_of_a_contract(tmp_path: Path) -> None:
+    """Emacs makes a link to nothing beside each file that has changed: neither cases nor workloads are lost by it."""
+    shutil.copytree(EXAMPLE / "contracts" / "todo", tmp_path / "todo")
+    for name in ("contract.toml", "schema.sql", "cases/todos.toml", "workloads/day.toml"):
+        path = tmp_path / "todo" / name
+        assert path.is_file()
+        path.with_name(f".#{path.name}").symlink_to("me@here.4711:1796000000")
+    own = contracts.read_contract(tmp_path / "todo")
+    assert (
+        contract.load(own) and workload_files.load_workloads(own) and not undecided.find_marks(own.folder, tmp_path / "servers")
+    )
 
 
 def test_it_is_no_part_of_the_lab() -> None:

@@ -117,8 +117,9 @@ def test_a_comparison_is_summed_up_and_its_exit_code_passed_on(runner: Runner, c
     assert done.returncode == int(code), done.stderr
     assert runner.summary == "## B is slower\n"
     folder = f"{runner.temp}/fairground/results/one-compare"
+    assert re.fullmatch(r"fairground-mine-plain-tx-[0-9a-f]{8}", artifact := runner.outputs["artifact"])
     assert runner.outputs == {
-        "page": f"{folder}/compare.html", "folder": folder, "artifact": "fairground-mine-plain-tx", "exit-code": code,
+        "page": f"{folder}/compare.html", "folder": folder, "artifact": artifact, "exit-code": code,
     }  # fmt: skip
     assert "round 1: said on the way" in done.stderr
 
@@ -169,12 +170,21 @@ def test_services_are_compared(runner: Runner, command: str) -> None:
 
 
 def test_artifacts_of_two_comparisons_have_two_names(runner: Runner) -> None:
-    """A matrix compares several services in one workflow, whose artifacts share their names' room."""
+    """A matrix compares the same under several versions in one workflow, whose artifacts share their names' room."""
     names = set()
-    for path in ("/x", "/y", "/x"):
-        runner.compare(STACK="", URL_A=f"http://127.0.0.1:1{path}", URL_B=f"http://127.0.0.1:2{path}")
-        names.add(runner.outputs["artifact"])
-    assert len(names) == 2
+    for asked in ({}, {"STACK": "", "URL_A": "http://127.0.0.1:1/x", "URL_B": "http://127.0.0.1:2/x"}):
+        for _ in range(2):
+            runner.compare(**asked)
+            names.add(runner.outputs["artifact"])
+    assert len(names) == 4
+
+
+def test_a_contracts_own_default_is_asked(runner: Runner) -> None:
+    """A project has workloads of its own, and need not name one."""
+    assert runner.compare(WORKLOAD="").returncode == 0
+    assert runner.words is not None and not any(word.startswith("--workload") for word in runner.words)
+    assert re.fullmatch(r"fairground-mine-plain-[0-9a-f]{8}", runner.outputs["artifact"])
+    assert document(ACTION)["inputs"]["workload"]["default"] == ""
 
 
 @pytest.mark.parametrize(("url", "installs"), [("", True), ("http://127.0.0.1:1/x", False)])

@@ -36,6 +36,23 @@ with libpq.open_session(sys.argv[1]) as one:
 """
 
 
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("postgresql://me:pw@127.0.0.1/shop?schema=public", "says `schema`, which libpq does not know"),
+        ("postgresql://me:pw@127.0.0.1/shop?sslmode=disable&connection_limit=5", "says `connection_limit`, which"),
+        ("postgresql://me:p/a?secret=word@127.0.0.1/shop", "is not a connection URL"),
+        ("mysql://nobody", "is not a connection URL"),
+    ],
+)
+def test_a_word_of_another_client_is_named(url: str, says: str) -> None:
+    """Nothing else of the URL is: a password may be anywhere in it."""
+    with pytest.raises(LabError) as refused:
+        libpq.read_url(url, "as it should be")
+    assert f"`--database` {says}" in refused.value.message and "secret" not in refused.value.message
+    assert refused.value.hint == ("as it should be" if "URL" in says else "leave it out of the URL")
+
+
 @pytest.mark.live
 def test_a_shell_that_is_set_up_for_another_database_changes_nothing(database: Database) -> None:
     """A process with all of these variables has the session that one without them has."""

@@ -156,7 +156,7 @@ def _with_requests(given: Given, asked: TryAsked) -> tuple[TryAsked, RequestMix 
     for option in OPTIONS:
         if option.name in ("method", "body", "expect_status", "follow") and given[option.name] != option.default:
             raise LabError(f"`{option.spelling}` is of one request, and `--requests` gives several", "write it into the file")
-    mix = request_files.read_requests(given["requests"], asked.url)
+    mix = request_files.read_requests(given["requests"], asked.url, [name for name, _ in asked.headers])
     KNOWN.remember(*(one for text in mix.texts for one in secret.secrets_of([text])))
     methods = ", ".join(dict.fromkeys(one.method for one in mix.requests))
     return replace(asked, method=methods, requests=f"{mix.title} (sha256 {mix.digest[:12]})"), mix

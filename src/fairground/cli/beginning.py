@@ -9,7 +9,7 @@ from pathlib import Path
 
 import typer
 
-from fairground.cli import streams
+from fairground.cli import door, streams
 from fairground.cli.arguments import takes
 from fairground.inputs.contract_texts import ProjectWords
 from fairground.inputs.options import Given, Option
@@ -83,6 +83,6 @@ def _show(folder: Path, found: ProjectBegun) -> None:
     )
     streams.talk.print(
         f"{plural(found.undecided, 'place')} to decide. Each has a line: "
-        f"cd {shlex.quote(str(folder))} && ./fairground check --contract {found.name}",
+        f"cd {shlex.quote(str(folder))} && {shlex.quote(door.ANYWHERE)} check --contract {found.name}",
         soft_wrap=True,
     )

@@ -112,7 +112,7 @@ def capacity_(context: typer.Context, given: Given) -> None:
 
 def _of_service(given: Given) -> None:
     """Measure the capacity of a service that runs: a try whose rate is confirmed. LabError for what is of stacks alone."""
-    own = {"url", "slo", "threads", "results", "database", "quiet", "as_json", *OF_A_SERVICE}
+    own = {"url", "slo", "connections", "threads", "results", "database", "quiet", "as_json", *OF_A_SERVICE}
     for option in OPTIONS:
         if option.name not in own and given[option.name] not in (option.default, None, [], ()):
             url = secret.redact(given["url"])

@@ -10,6 +10,8 @@ from typing import Any, TextIO, cast
 DOOR, PROGRAM = "./fairground", "fairground"
 INSTALLED = (Path(__file__).resolve().parents[1] / "data").is_dir()
 """True if a wheel brought the lab: `lab.places` says the same, but loads what a help does not need."""
+ANYWHERE = PROGRAM if INSTALLED else str(Path(__file__).resolve().parents[3] / PROGRAM)
+"""The command as it can be typed in any folder."""
 SERVICE = "--"
 """What follows it starts a service: a `-h` there is that one's own, such as the host of a database."""
 

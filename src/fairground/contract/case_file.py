@@ -35,7 +35,7 @@ def load(contract: Contract) -> tuple[Case, ...]:
     """Read all cases of a contract, by file name and place; LabError names file, line and key of a mistake."""
     folder = contract.folder / "cases"
     cases: list[Case] = []
-    for path in sorted(folder.glob("*.toml")):
+    for path in sorted(folder.glob("[!.]*.toml")):
         reader, file = open_file(path, contract)
         cases.extend(reader.case(("case", place), table) for place, table in enumerate(file.case))
     if not cases:

@@ -38,6 +38,7 @@ PLACE_CHARACTERS = 10
 BUILD_TIMEOUT_S = 1800.0
 ERROR_LINE = re.compile(r"(?i)(?<![\w-])(?:error|fatal)(?:\[\w+\])?(?::| \w)")
 """A line of a build's output that names an error, such as `error[E0425]: …` or `npm error code …`."""
+PARENT = re.compile(r"(?<![\w.])\.\.(?![\w.])")  # `./...` is within the folder
 RECEIPT_TIMEOUT_S = 60.0
 INSTALL = {
     "go": "install Go ≥ 1.24 from your distribution or its makers",
@@ -110,9 +111,11 @@ def fails(server: Server, command: Command, output: str) -> Unavailable:
 
 
 def find_built(server: Server, cache: Path) -> dict[Command, float]:
-    """The commands that were carried out on what the server's folder holds now → the seconds that each took."""
+    """The commands that were carried out on what the server's folder holds now → seconds. Those that reach beyond it are none."""
     stamped = read_stamp(_stamp(server, cache))
-    return dict(stamped.seconds) if stamped is not None and stamped.content == content_hash(server.folder) else {}
+    if stamped is None or stamped.content != content_hash(server.folder):
+        return {}
+    return {words: seconds for words, seconds in stamped.seconds.items() if not any(map(PARENT.search, words))}
 
 
 def read_stamp(stamp: Path) -> StampedBuild | None:
@@ -222,7 +225,7 @@ def content_hash(folder: Path) -> str:
 
 def copy_sources(source: Path, target: Path) -> None:
     """Copy a server's folder without what its builds put there."""
-    for path in sources(source):
+    for path in sorted(sources(source)):  # all are known before the first is there
         (target / path.relative_to(source)).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(path, target / path.relative_to(source))
 
@@ -294,17 +297,34 @@ def _kept(digest: str, id: str, cache: Path, fill: Callable[[Path], None]) -> Pa
 
 
 def sources(folder: Path) -> Iterator[Path]:
-    """Files that the folder's .gitignore does not name. Only plain names and `*` are understood, which is what servers need."""
+    """Files that the folder's .gitignore does not name. Only plain names and `*` are understood, which is what servers need.
+
+    What is no file is left out: a socket, or the link to nothing by which an editor locks. What it links to is part of it.
+    """
+    return _sources(folder, (), {folder.resolve()})
+
+
+def _sources(folder: Path, around: tuple[tuple[Path, list[str]], ...], entered: set[Path]) -> Iterator[Path]:
+    """The sources of a folder. `around`: what is ignored in the one that links to it. Each of `entered` is walked once."""
     ignore = folder / ".gitignore"
     lines = ignore.read_text(encoding="utf-8").splitlines() if ignore.exists() else []
-    patterns = [line.strip().strip("/") for line in lines if line.strip() and not line.startswith("#")] + ["__pycache__"]
+    patterns = [line.strip().strip("/") for line in lines if line.strip() and not line.startswith("#")] + ["__pycache__", ".git"]
+    rules = (*around, (folder, patterns))
     for current, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not _ignored(Path(current, name).relative_to(folder), patterns)]
-        yield from (Path(current, name) for name in names if not _ignored(Path(current, name).relative_to(folder), patterns))
+        inside = [Path(current, name) for name in sorted(folders) if not _is_ignored(Path(current, name), rules)]
+        folders[:] = [path.name for path in inside if not path.is_symlink() and path.resolve() not in entered]
+        paths = (Path(current, name) for name in names if not _is_ignored(Path(current, name), rules))
+        yield from (path for path in paths if path.is_file())
+        for link in (path for path in inside if path.is_symlink()):
+            there = link.resolve()
+            if not any(there.is_relative_to(root) for root in entered):
+                entered.add(there)
+                yield from _sources(link, rules, entered)
 
 
-def _ignored(path: Path, patterns: list[str]) -> bool:
-    return any(fnmatch.fnmatch(path.name, pattern) or fnmatch.fnmatch(str(path), pattern) for pattern in patterns)
+def _is_ignored(path: Path, rules: Iterable[tuple[Path, list[str]]]) -> bool:
+    names = ((name, pattern) for folder, all in rules for name in (path.name, str(path.relative_to(folder))) for pattern in all)
+    return any(fnmatch.fnmatch(name, pattern) for name, pattern in names)
 
 
 def _stamp(server: Server, cache: Path) -> Path:

@@ -33,11 +33,11 @@ class Shapes:
         return found if isinstance(found, dict) and next(iter(found)) in ("json", "object", "list") else None
 
     def resolve(self, node: object) -> Mapping[str, Any]:
-        """A table of the document, or the one that it refers to; empty where there is none."""
+        """A table of the document, or the one that it refers to; empty where there is none. One of another file stays."""
         for _ in range(20):
             if not isinstance(node, Mapping):
                 return {}
-            if not isinstance(node.get("$ref"), str):
+            if not isinstance(node.get("$ref"), str) or not node["$ref"].startswith("#"):
                 return node
             node = self._at(node["$ref"])
         return {}

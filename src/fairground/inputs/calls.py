@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import string
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
 from urllib.parse import quote, urlsplit
 
 from fairground.model import Expectation, LabError, LoadRequest
@@ -30,6 +30,10 @@ class Call:
     body: str | None
     status: int | None
 
+    def without(self, names: Collection[str]) -> Call:
+        """The request without its headers of these names, which are in small letters."""
+        return replace(self, headers=tuple(one for one in self.headers if one[0].lower() not in names))
+
 
 def load_requests(shown: str, calls: Iterable[Call], url: str) -> tuple[tuple[LoadRequest, ...], frozenset[str]]:
     """The calls to the service at `url` as requests, and the names of those whose good status is not known.
@@ -41,11 +45,11 @@ def load_requests(shown: str, calls: Iterable[Call], url: str) -> tuple[tuple[Lo
         _require_url(shown, call.url)
     count = Counter(call for call in every if _is_at(call.url, url))
     if not count:
-        others = sorted({urlsplit(call.url).netloc for call in every})
+        others = sorted({urlsplit(_whole(call.url)).netloc for call in every})
         there = f"they go to {', '.join(others[:3])}" if others else "it has none"
         raise LabError(f"no request of `{shown}` goes to {urlsplit(url).netloc}: {there}", "name their service's URL")
     requests, unsettled = list[LoadRequest](), set[str]()
-    names = unique_names(f"{call.method} {urlsplit(call.url).path}" for call in count)
+    names = unique_names(f"{call.method} {urlsplit(_whole(call.url)).path}" for call in count)
     for name, (call, weight) in zip(names, count.items(), strict=True):
         expect = Expectation(call.status or 200)
         headers = tuple((key, literal_of(value)) for key, value in call.headers if _is_sent(key, value, call.url))

@@ -16,7 +16,10 @@ TOLD = ("host", "port", "database_url")
 """What an application is told unless somebody says otherwise, each by its own name in capitals."""
 LINE = 110
 QUOTED = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
-OF_A_SHELL = re.compile(r"[&|;<>\n]")
+OF_A_SHELL = re.compile(r"[&|;<>*?`\n]|\$\(|\$\{?[A-Z_]")
+"""What only a shell understands; `$port`, in small letters, is the lab's to fill in."""
+FILLED_IN = re.compile(r"`|\$\(|\$\{?[A-Z_]")
+"""What a shell fills in between double quotes, too; where it is escaped there, only a shell takes the escape away."""
 SCHEMA = """-- decide: the tables of your application as CREATE statements, or its own migrations by [schema] in contract.toml
 """
 SEED = """-- decide: the rows, such as INSERT INTO person SELECT i FROM generate_series(1, $people) AS i
@@ -151,16 +154,22 @@ fairground run --stack {name}
 fairground compare --revisions HEAD,. {name}:default
 ```
 
-Results are kept in `results/`. In a checkout of Fairground the command is that checkout's `fairground`, by its path.
+An installed lab keeps its results in `results/` of this folder. In a checkout of Fairground the command is that checkout's
+`fairground`, by its path. It keeps them in the checkout; for those of this folder add `--results results` to each.
 """
 
 
 def words_of(command: str) -> list[str]:
     """The words of a command as a manifest has them. What only a shell understands is one word for a shell."""
-    if OF_A_SHELL.search(QUOTED.sub("''", command)):
+    if OF_A_SHELL.search(QUOTED.sub(_unquoted, command)):
         return ["sh", "-c", command]
     words = shlex.split(command)
     return ["env", *words] if ASSIGNED.match(command.lstrip()) else words
+
+
+def _unquoted(quoted: re.Match[str]) -> str:
+    """The part of a quoted text that is a shell's, behind something that stands for the rest."""
+    return "_" + "".join(FILLED_IN.findall(quoted[0]) if quoted[0].startswith('"') else ())
 
 
 def home_question() -> OpenQuestion:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -34,15 +34,23 @@ class _Command:
     type: str = FORM
 
 
-def read_commands(shown: str, text: str) -> Iterator[Call]:
-    """Read each command of a file. LabError with its line for one that cannot be sent."""
+def read_commands(shown: str, text: str, typed: Collection[str] = ()) -> Iterator[Call]:
+    """Read each command of a file, without the headers that are `typed` in their place.
+
+    LabError with its line for one that cannot be sent, or that a shell would complete.
+    """
     try:
-        for number, words in split_commands(text):
+        for number, words, filled in split_commands(text):
             if words[0] != "curl":
                 raise _wrong(
                     shown, number, f"begins with `{words[0]}`", "write commands of curl, or a file that ends in .toml or .har"
                 )
-            yield _call(words[1:], partial(_wrong, shown, number))
+            call = _call(words[1:], partial(_wrong, shown, number)).without(typed)
+            sent = "\n".join((call.url, call.body or "", *(value for _, value in call.headers)))
+            if (name := next((one for one in filled if one in sent), None)) is not None:
+                hint = "write what it stands for, or give a header that has it by -H"
+                raise _wrong(shown, number, f"has `{name}`, which a shell would fill in", hint)
+            yield call
     except Unclosed as error:
         raise _wrong(shown, error.line, "opens a quote that is never closed", "quote it as a shell needs it") from None
 

@@ -71,7 +71,7 @@ class Names:
         return [Name("latest", found[0].value), *found] if found else []
 
     def _files(self, folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-        for path in sorted(folder.glob("*.toml"), key=lambda path: path.stem):
+        for path in sorted(folder.glob("[!.]*.toml"), key=lambda path: path.stem):
             yield path.stem, _toml(path)
 
     def _manifests(self) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +20,7 @@ from fairground.inputs.answer_shapes import Shapes
 from fairground.inputs.parameters import Parameter, SentValue, sent_value
 from fairground.model import LabError, foreign
 
-YAML = "pip install pyyaml, or make it JSON: npx js-yaml FILE > FILE.json"
+YAML = f"{shlex.quote(sys.executable)} -m pip install pyyaml, or make it JSON: npx js-yaml FILE > FILE.json"
 OF_A_PATH = "/:@!&'()*+,;=~-._"
 """Characters that stand for themselves in a path."""
 PATH_OF_URL = re.compile(r"(?:[A-Za-z][\w+.-]*:)?(?://[^/?#]*)?([^?#]*)")
@@ -117,6 +119,8 @@ class _Reader:
         questions, others = list[OpenQuestion](), 0
         for path, item in self.root["paths"].items():
             item = self.shapes.resolve(item)
+            if (file := _other_file(item)) is not None:
+                self.left_out.append(f"{foreign.line(str(path), 120)}: {file}; bundle all into one document")
             others += sum(method in item for method in METHODS if method != "get")
             if isinstance(item.get("get"), Mapping) and str(path).startswith("/"):
                 questions.append(self._question(str(path), item, item["get"]))
@@ -206,17 +210,19 @@ class _Reader:
         if status in NO_BODY or 300 <= status < 400:
             return (), None, ()
         if not ordered or "*" in ordered[0]:
-            return (), None, ("content type and body of a good answer: the document has none, so nothing is held against them",)
+            why = _other_file(answer) or "the document has none"
+            return (), None, (f"content type and body of a good answer: {why}, so nothing is held against them",)
         kind = ordered[0]
         if not _is_json(kind):
             return _spellings(kind), None, (f"what is right of a body of {foreign.line(kind, 60)}: nothing is held against it",)
         body = self.shapes.body(tables[kind].get("schema"))
         if body is None:
-            return (
-                _spellings(kind),
-                None,
-                ("what is right of a body that is neither an object nor a list: nothing is held against it",),
+            of = (
+                f", since {file}"
+                if (file := _other_file(tables[kind].get("schema")))
+                else " that is neither an object nor a list"
             )
+            return _spellings(kind), None, (f"what is right of a body{of}: nothing is held against it",)
         return _spellings(kind), body, ()
 
     def _asked_for(self, operation: Mapping[str, Any]) -> Iterator[str]:
@@ -273,6 +279,14 @@ class _Request:
         self.path += value.slot
         self.example += value.example
         self.marks += value.marks
+
+
+def _other_file(node: object) -> str | None:
+    """Say of a reference to another file that it is one; None for anything else."""
+    reference = node.get("$ref") if isinstance(node, Mapping) else None
+    if not isinstance(reference, str) or reference.startswith("#"):
+        return None
+    return f"its `$ref` {foreign.line(reference, 120)} is another file"
 
 
 def _listed(table: Mapping[str, Any], key: str) -> list[Any]:

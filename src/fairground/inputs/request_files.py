@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
@@ -20,7 +20,7 @@ from fairground.inputs.workload_files import SingleRequest, tables_of
 from fairground.model import Expectation, LabError, LoadRequest
 from fairground.model.contract import NO_CONTRACT, DataTable
 from fairground.model.request_mix import RequestMix
-from fairground.model.slot import literal_of, slots_of
+from fairground.model.slot import FoundSlot, literal_of, slots_of
 from fairground.model.source import STRICT, Source, location_text
 
 OF_A_CONTRACT = {"table": "right answers by SQL", "verified": "cases"}
@@ -30,7 +30,7 @@ OF_OPENAPI = (".json", ".yaml", ".yml")
 
 @dataclass(frozen=True, kw_only=True)
 class TriedRequest(SingleRequest):
-    """One `[[request]]`. Without `expect` the first answer says what status is good, or it is 200 where the request has slots."""
+    """One `[[request]]`. Without `expect` the first answer says what status is good, or it is 200 where a slot is no cell."""
 
     method: str = "GET"
     name: str = ""
@@ -48,16 +48,20 @@ class TriedRequests:
     data: dict[str, DataTable] = field(default_factory=dict)
 
 
-def read_requests(path: Path, url: str) -> RequestMix:
-    """Read the requests to the service at `url`. A mistake is a LabError with file and line."""
+def read_requests(path: Path, url: str, typed: Collection[str] = ()) -> RequestMix:
+    """Read the requests to the service at `url`. A mistake is a LabError with file and line.
+
+    `typed`: names of headers that a person gives. What was recorded once goes without them: its token may have expired.
+    """
     source = files.read(path, depth=1)
     digest = hashlib.sha256(source.text.encode()).hexdigest()
     if path.suffix == ".toml":
         return _from_toml(source, RequestMix(path.name, digest, ()))
     if path.suffix in OF_OPENAPI:
         return _from_openapi(path, urlsplit(url).path.rstrip("/"), RequestMix(path.name, digest, ()))
-    calls = read_archive(path.name, source.text) if path.suffix == ".har" else read_commands(path.name, source.text)
-    asked, unsettled = load_requests(path.name, calls, url)
+    names = {name.lower() for name in typed}
+    calls = read_archive(path.name, source.text) if path.suffix == ".har" else read_commands(path.name, source.text, names)
+    asked, unsettled = load_requests(path.name, (call.without(names) for call in calls), url)
     return RequestMix(path.name, digest, asked, unsettled=unsettled)
 
 
@@ -68,7 +72,8 @@ def _from_openapi(path: Path, below: str, empty: RequestMix) -> RequestMix:
     """
     document = read_document(path)
     if not document.questions:
-        raise LabError(f"`{path}` has no GET", "write what the service is asked in TOML, or as commands of curl")
+        elsewhere = next((one for one in document.left_out if "`$ref`" in one), None)
+        raise LabError(f"`{path}` has no GET", elsewhere or "write what the service is asked in TOML, or as commands of curl")
     asked = tuple(
         LoadRequest(
             one.id,
@@ -109,5 +114,11 @@ def _from_toml(source: Source, empty: RequestMix) -> RequestMix:
             hint = "write its `rows`, or make a contract: ./fairground init"
             raise source.error(("data", name, "sql"), f"`data.{name}` asks a database, and a try has none, in", hint)
     tables = tables_of(source, placed, replace(NO_CONTRACT, tables=check_tables(source, file.data, {})))
-    told = {one.name for one, written in zip(asked, file.request, strict=True) if written.expect is not None or slots_of(one)}
-    return replace(empty, requests=tuple(asked), tables=tables, unsettled=frozenset(one.name for one in asked) - told)
+    open_ones = (one for one, written in zip(asked, file.request, strict=True) if written.expect is None)
+    unsettled = frozenset(one.name for one in open_ones if all(_is_a_cell(slot, tables) for slot in slots_of(one)))
+    return replace(empty, requests=tuple(asked), tables=tables, unsettled=unsettled)
+
+
+def _is_a_cell(slot: FoundSlot, tables: Mapping[str, DataTable]) -> bool:
+    """True if the first row fills a slot as well as any. What is taken out for good is left for the load."""
+    return slot.source in tables and not slot.filling.endswith(":once")

@@ -23,6 +23,8 @@ _ESCAPE = re.compile(
     re.DOTALL,
 )
 _LETTERS = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_FILLED = re.compile(r"\\.|(\$(?:\{[^}]*\}|[A-Za-z_]\w*|\())", re.DOTALL)
+"""What a shell would fill in, and what is escaped: `$TOKEN`, `${TOKEN}`, the beginning of `$(command)`."""
 _IN_DOUBLE = re.compile(r"\\(?:\r?\n|([\"\\$`]))")
 
 
@@ -34,9 +36,12 @@ class Unclosed(Exception):
         self.line = line
 
 
-def split_commands(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield each command with the number of its first line. Empty lines and comments are none. Raises Unclosed."""
-    words, word, began, line, at = list[str](), None, 0, 1, 0
+def split_commands(text: str) -> Iterator[tuple[int, list[str], list[str]]]:
+    """Yield each command with the number of its first line, and with what a shell would fill in.
+
+    That stays as it is. Empty lines and comments are none. Raises Unclosed.
+    """
+    words, filled, word, began, line, at = list[str](), list[str](), None, 0, 1, 0
     while at < len(text):
         if word is None and text[at] == "#":
             at = end if (end := text.find("\n", at)) >= 0 else len(text)
@@ -50,15 +55,24 @@ def split_commands(text: str) -> Iterator[tuple[int, list[str]]]:
             words += [] if word is None else [word]
             word = None
             if found["end"] is not None and words:
-                yield began, words
-                words = []
+                yield began, words, filled
+                words, filled = [], []
         elif found["joined"] is None:
             began = began if words or word is not None else line
             word = (word or "") + _text_of(found)
+            filled += _filled_in(found, text)
         line += found[0].count("\n")
     words += [] if word is None else [word]
     if words:
-        yield began, words
+        yield began, words, filled
+
+
+def _filled_in(piece: re.Match[str], text: str) -> Iterator[str]:
+    """Yield what a shell would fill in there: between double quotes, or behind a bare `$`."""
+    if piece["double"] is not None:
+        yield from (found[1] for found in _FILLED.finditer(piece["double"]) if found[1])
+    elif piece[0] == "$" and (found := _FILLED.match(text, piece.start())) is not None:
+        yield found[1]
 
 
 def _text_of(piece: re.Match[str]) -> str:

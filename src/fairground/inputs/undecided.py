@@ -26,7 +26,7 @@ class Undecided:
 def find_marks(contract: Path, servers: Path) -> tuple[Undecided, ...]:
     """Find the marks in a contract's files, then those in the manifests of its servers."""
     top = contract / contracts.FILE
-    rest = sorted(path for kind in ("*.sql", "workloads/*.toml", "cases/*.toml") for path in contract.glob(kind))
+    rest = sorted(path for kind in ("[!.]*.sql", "workloads/[!.]*.toml", "cases/[!.]*.toml") for path in contract.glob(kind))
     found = [one for path in (top, *rest) for one in _marks(path)]
     for path in sorted(servers.glob("*/server.toml")):
         if _contract_of(path) == contract.name:

@@ -95,7 +95,7 @@ class MixedWorkload(AnyWorkload):
 
 def load_workloads(contract: Contract) -> tuple[Workload, ...]:
     """Read every workload of a contract, by id. Texts still hold `$names`: see `render`."""
-    paths = sorted((contract.folder / "workloads").glob("*.toml"), key=lambda path: path.stem)
+    paths = sorted((contract.folder / "workloads").glob("[!.]*.toml"), key=lambda path: path.stem)
     found = tuple(read_workload(path, contract) for path in paths)
     require_default(contract, [one.id for one in found])
     require_optional(contract, [one.id for one in found])

@@ -115,7 +115,8 @@ def denials(result: Result, workload: Workload, lost: int = 0) -> tuple[Finding,
         return ()
     said = [_shown(sample) for sample in result.samples if sample.outcome == "status" and sample.status in counts]
     words = ", ".join(f"{count:,} × status {status}" for status, count in counts.items())
-    sentence = f"{sum(counts.values()):,} of {outcomes.total:,} answers had a status that the contract forbids there ({words})"
+    whose = "the contract forbids" if workload.contract.id else "is not the right one"
+    sentence = f"{sum(counts.values()):,} of {outcomes.total:,} answers had a status that {whose} there ({words})"
     sentence += f": {said[0]}" if said else ""
     return (Finding("wrong-status", Severity.REJECT, sentence, {"wrong": sum(counts.values()), "sent": outcomes.total}),)
 

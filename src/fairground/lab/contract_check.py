@@ -60,15 +60,15 @@ class ContractFiles:
     def read(cls, contract: Contract) -> ContractFiles:
         """Read all of them. A mistake does not hide those of the next file, nor one in a case those of the next case."""
         found = cls(contract, [], [], [], [])
-        for path in sorted((contract.folder / "workloads").glob("*.toml")):
+        for path in sorted((contract.folder / "workloads").glob("[!.]*.toml")):
             with found._noting():
                 found.workloads.append((files.read(path, 3), workload_files.read_workload(path, contract)))
-        ids = [contract.qualify(path.stem) for path in (contract.folder / "workloads").glob("*.toml")]
+        ids = [contract.qualify(path.stem) for path in (contract.folder / "workloads").glob("[!.]*.toml")]
         with found._noting():
             workload_files.require_default(contract, ids)
         with found._noting():
             workload_files.require_optional(contract, ids)
-        for path in sorted((contract.folder / "cases").glob("*.toml")):
+        for path in sorted((contract.folder / "cases").glob("[!.]*.toml")):
             with found._noting():
                 found._read_cases(path, ids)
         found._hold_together(ids)

@@ -61,7 +61,7 @@ def _workloads(places: Places) -> list[Row]:
 
 
 def _suites(places: Places) -> list[Row]:
-    suites = [(path, manifest.load_suite(path)) for path in sorted(places.suites.glob("*.toml"))]
+    suites = [(path, manifest.load_suite(path)) for path in sorted(places.suites.glob("[!.]*.toml"))]
     return [
         {"path": f"suites/{path.name}", "title": one.title, "about": one.about.strip(), "blocks": one.blocks}
         for path, one in suites

@@ -87,7 +87,7 @@ class Places:
         own = self.root / path
         if path.exists() or path.suffix:
             return own if not path.exists() and path.parent == Path("suites") and own.exists() else path
-        there = sorted(one.stem for one in self.suites.glob("*.toml"))
+        there = sorted(one.stem for one in self.suites.glob("[!.]*.toml"))
         near = difflib.get_close_matches(path.name, there, 1)
         hint = f"did you mean suites/{near[0]}.toml?" if near else f"suites: {', '.join(f'suites/{one}.toml' for one in there)}"
         raise LabError(f"there is no suite file `{path}`", hint)

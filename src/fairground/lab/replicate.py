@@ -133,7 +133,7 @@ def suite_of(found: Run, chosen: Mapping[str, Suite]) -> str:
 
 def with_claims(places: Places) -> list[str]:
     """The suites that can be replicated, by name."""
-    return [one.stem for one in sorted(places.suites.glob("*.toml")) if "[[claims]]" in one.read_text(encoding="utf-8")]
+    return [one.stem for one in sorted(places.suites.glob("[!.]*.toml")) if "[[claims]]" in one.read_text(encoding="utf-8")]
 
 
 def suite(inputs: Inputs, asked: ReplicationAsked) -> Suite:
@@ -174,7 +174,7 @@ def pages_of(found: Run, suites: Path) -> Iterator[tuple[str, str]]:
 
     A page in the run's folder says by its name alone that the suite was judged.
     """
-    for path in sorted(suites.glob("*.toml")):
+    for path in sorted(suites.glob("[!.]*.toml")):
         there = found.folder / page_of(path.stem)
         if not there.is_file() or there.is_symlink():
             continue

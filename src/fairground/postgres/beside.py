@@ -5,14 +5,13 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import psycopg
 
 from fairground.host import Resident, listener
 from fairground.model import LabError, foreign
 from fairground.model.known import KNOWN
-from fairground.postgres.libpq import open_as_told
+from fairground.postgres.libpq import open_as_told, read_url
 from fairground.postgres.names import APPLICATION_NAME
 
 READ_ONLY = "-c default_transaction_read_only=on -c statement_timeout=5000"
@@ -64,10 +63,7 @@ class DatabaseBeside:
 
 def open_beside(url: str) -> DatabaseBeside:
     """The database of this URL. LabError where nobody answers, or it is not one."""
-    try:
-        info: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(url)
-    except psycopg.ProgrammingError:  # its words hold pieces of what it read
-        raise LabError("`--database` is not a connection URL", HINT) from None
+    info = read_url(url, HINT)
     KNOWN.remember(str(info.get("password") or ""))
     try:
         with _connect(url) as connection:

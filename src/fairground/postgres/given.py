@@ -15,7 +15,7 @@ from fairground.model.known import KNOWN
 from fairground.postgres import rehearsal, rights, session
 from fairground.postgres.address import DatabaseAddress
 from fairground.postgres.database import HOME, Database
-from fairground.postgres.libpq import SHELL_TLS
+from fairground.postgres.libpq import SHELL_TLS, read_url
 from fairground.postgres.names import TRIAL_DATABASE
 from fairground.postgres.rights import Rights
 from fairground.postgres.traces import require_ours
@@ -101,10 +101,7 @@ def _database(address: DatabaseAddress, version: int | None, durability: Durabil
 
 def _address(url: str) -> DatabaseAddress:
     """Read from the URL where and as whom to connect. LabError for what it cannot say."""
-    try:
-        info = psycopg.conninfo.conninfo_to_dict(url)
-    except psycopg.ProgrammingError:  # its words hold pieces of what it read
-        raise LabError("`--database` is not a connection URL", FORM) from None
+    info = read_url(url, FORM)
     host, port = str(info.get("host") or LOOPBACK), str(info.get("port") or PORT)
     if host.startswith(("/", "@")) or "," in host:
         what = "several hosts" if "," in host else "a socket in the file system"

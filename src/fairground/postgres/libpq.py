@@ -7,6 +7,7 @@ asked for its own. For a given database it may say the password, and what is to 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,12 +15,16 @@ import psycopg
 from psycopg.abc import Buffer
 from psycopg.adapt import Loader
 
+from fairground.model import LabError
+
 HEARD = frozenset(["PGPASSWORD", "PGPASSFILE"])
 OF_TLS = ("sslmode", "sslrootcert", "sslcert", "sslkey", "sslcrl", "sslcrldir", "sslsni", "ssl_min_protocol_version",
           "ssl_max_protocol_version", "channel_binding", "gssencmode")  # fmt: skip
 """What the shell may say of TLS, in libpq's words."""
 OF_SESSIONS = ("PGDATESTYLE", "PGTZ", "PGGEQO")
 """Variables that libpq knows beside those of its own words."""
+WORD = re.compile(r"(?:^|&)([A-Za-z_]\w*)=")
+"""The name of a parameter in a URL's query."""
 TEXTS = ("text", "varchar", "bpchar", "name")
 
 
@@ -45,6 +50,22 @@ class TextOfAnybody(Loader):
     def load(self, data: Buffer) -> str:
         """The text; what cannot be read is replaced."""
         return bytes(data).decode(errors="replace")
+
+
+def read_url(url: str, form: str) -> Mapping[str, Any]:
+    """Read what a connection URL says, in libpq's words. LabError where it is none, with the `form` of one.
+
+    A word of other clients, such as Prisma's `schema`, is named: it is no secret, and libpq's own sentence may hold one.
+    """
+    try:
+        return psycopg.conninfo.conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        said = url.partition("?")[2]
+        known = {"ssl", *(one.keyword.decode() for one in psycopg.pq.Conninfo.get_defaults())}
+        others = [] if "@" in said else [name for name in WORD.findall(said) if name not in known]  # `?` may be in a password
+    if others:
+        raise LabError(f"`--database` says `{others[0]}`, which libpq does not know", "leave it out of the URL")
+    raise LabError("`--database` is not a connection URL", form)
 
 
 def close_ears() -> None:

@@ -6,12 +6,10 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-import psycopg
-
 from fairground.host import Keeper, build, server
 from fairground.model import LabError, foreign
 from fairground.model.known import KNOWN
-from fairground.postgres import packages
+from fairground.postgres import libpq, packages
 
 VARIABLES: Mapping[str, str] = {
     "host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "password": "PGPASSWORD", "dbname": "PGDATABASE",
@@ -49,10 +47,7 @@ LINES = re.compile(r"\n{3,}|" + QUOTED, re.DOTALL)
 
 def dump_schema(keeper: Keeper, url: str, folder: Path) -> str:
     """The tables, functions and types of the database at a URL. `folder`: where the dump may lie meanwhile."""
-    try:
-        said = psycopg.conninfo.conninfo_to_dict(url)
-    except psycopg.ProgrammingError:  # its words hold pieces of what it read
-        raise LabError("`--database` is not a connection URL", "postgresql://USER:PASSWORD@HOST:PORT/NAME") from None
+    said = libpq.read_url(url, "postgresql://USER:PASSWORD@HOST:PORT/NAME")
     KNOWN.remember(str(said.get("password") or ""))
     if other := sorted(set(said) - set(VARIABLES)):
         raise LabError(f"`--database` says `{other[0]}`, which the lab does not pass on", "leave it out of the URL")

@@ -30,16 +30,15 @@ def ask_before(asked: Asked) -> Workload | None:
     mix = asked.mix
     if mix is None:
         return None
-    settled = [_settled(asked, one) if one.name in mix.unsettled else one for one in mix.requests]
-    requests = tuple(replace(one, headers=_joined(_headers(asked), one.headers)) for one in settled)
     tables = {name: _as_others(asked, table) for name, table in mix.tables.items()}
-    found = Workload("try", mix.title, "", requests, Audit(), None, data=tables)
+    found = Workload("try", mix.title, "", mix.requests, Audit(), None, data=tables)
     filled, refused = supply.fill(found, None, ServerAddress(asked.host, asked.port, asked.tls))
     if refused is not None:
         behaviour.require_connection(asked)  # who is not there, or not believed, is told as without a file
         raise LabError(refused, f"correct `{mix.file}`, or start the service so that it answers")
     KNOWN.remember(*mix.secrets_in(filled.rows))
-    return filled
+    settled = [_settled(asked, one, filled) if one.name in mix.unsettled else one for one in mix.requests]
+    return replace(filled, requests=tuple(replace(one, headers=_joined(_headers(asked), one.headers)) for one in settled))
 
 
 def is_starting(asked: Asked) -> bool:
@@ -134,9 +133,9 @@ def _as_others(asked: Asked, table: DataTable) -> DataTable:
     return replace(table, request=replace(table.request, headers=headers))
 
 
-def _settled(asked: Asked, one: LoadRequest) -> LoadRequest:
+def _settled(asked: Asked, one: LoadRequest, workload: Workload) -> LoadRequest:
     """The request with the status of its first answer, which is good from 200 to 299."""
-    sent = _sent(asked, one)
+    sent = _sent(asked, _first_of(one, workload))
     name = f"`{one.name}`, {one.method} {secret.redact(sent.target)},"
     answer = behaviour.ask_first(sent)
     if answer.status >= 300:
