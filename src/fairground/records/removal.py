@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ SITE, SERVE_WORD = ".site", ".serve.json"
 
 def own_of(results: Path) -> tuple[Path, ...]:
     """The records of a folder of results, and what `serve` keeps beside them. A link is never among them."""
-    return tuple(_own(results)) if results.is_dir() else ()
+    return tuple(_own(results)) if os.path.isdir(results) else ()
 
 
 def remove(paths: Iterable[Path]) -> None:
@@ -35,5 +36,5 @@ def names_in(folder: Path) -> tuple[str, ...]:
 def _own(results: Path) -> Iterator[Path]:
     for path in sorted(results.iterdir()):
         kept = path / (MARK if path.name == SITE else ENTRIES)
-        if not path.is_symlink() and (kept.is_file() or path.name == SERVE_WORD and path.is_file()):
+        if not path.is_symlink() and (os.path.isfile(kept) or path.name == SERVE_WORD and path.is_file()):
             yield path

@@ -11,6 +11,7 @@ A number that is not finite is written as null, for JSON has no other word for i
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -100,7 +101,7 @@ def kind_of(folder: Path) -> RecordKind | None:
 
 def kind_and_start(folder: Path) -> tuple[RecordKind, float] | None:
     """The kind of a folder's record, as `kind_of`, and its start in seconds of Unix. The rest of the head is not checked."""
-    if not (folder / HEAD).is_file():
+    if not os.path.isfile(folder / HEAD):  # false for a folder that may not be read, too, and for a name that is too long
         return None
     head = journal.whole(folder / HEAD)
     schema, kind = (head.get("schema"), head.get("kind")) if isinstance(head, dict) else (None, None)
