@@ -9,8 +9,12 @@ from typing import cast
 
 import pytest
 
-from fairground.cli import follow
+from builders.stored import new
+from fairground.cli import follow, run
+from fairground.inputs import options
 from fairground.lab.events import Event, Finished, Planned, RecordOpened, Sink
+from fairground.lab.places import Places
+from fairground.lab.preparation import Inputs
 from fairground.model.record import Record
 from report import fixture
 
@@ -51,6 +55,16 @@ def test_what_is_kept_is_said(events: tuple[Event, ...], says: str, capsys: pyte
     with pytest.raises(KeyboardInterrupt):
         list(follow.follow(work))
     assert says in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_a_larger_budget_is_given_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is kept nowhere, so the command that goes on has it."""
+    folder, voices = new(tmp_path), list[follow.Voice]()
+    monkeypatch.setattr(run.elsewhere, "placed_of", lambda _: ())
+    monkeypatch.setattr(run, "finish", lambda _, voice: voices.append(voice))
+    given = {one.name: one.default for one in options.OPTIONS} | {"resume": folder.name, "budget": "2h"}
+    run._resume(given, (), Inputs(Places(results=tmp_path)), follow.Voice())
+    assert [one.again for one in voices] == ["run --resume RUN --budget 2h"]
 
 
 def test_what_cannot_go_on_is_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import closing
@@ -13,6 +14,7 @@ from typing import Any, cast
 import pytest
 
 from builders import quiet
+from builders.stored import new, small_plan, trial
 from builders.testbed import start_nothing
 from fairground import records
 from fairground.host import machine
@@ -21,8 +23,20 @@ from fairground.judge import validity
 from fairground.lab.events import Absent, Began, Building, Built, Event, Planned, Reported, Said, TrialDone, Within
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
-from fairground.lab.run import _measure, dry_run, resume_run, run_suite
-from fairground.model import CellSettings, Fault, FaultKind, LabError, Load, Progress, Suite, SuiteGroup, Verdict
+from fairground.lab.run import _measure, dry_run, resumable, resume_run, run_suite
+from fairground.model import (
+    CellSettings,
+    Ending,
+    Fault,
+    FaultKind,
+    LabError,
+    Load,
+    Progress,
+    StorageError,
+    Suite,
+    SuiteGroup,
+    Verdict,
+)
 from fairground.postgres import packages
 from fairground.run import plan, retry
 from report import fixture
@@ -42,6 +56,25 @@ def test_the_time_that_is_told_is_that_of_what_is_left(monkeypatch: pytest.Monke
     done = records.done_slots(half)
     assert isinstance(told, Planned) and 0 < len(done) < len(whole.plan.slots)
     assert told.left_s == pytest.approx(plan.plan_seconds(slot for slot in whole.plan.slots if slot.number not in done))
+
+
+def test_a_run_that_is_refused_keeps_its_end(tmp_path: Path) -> None:
+    """A larger budget opens it again once it is measured into, and not before: what is refused stays finished."""
+    folder = new(tmp_path, replace(small_plan(2), budget_s=60.0))
+    records.append_trial(folder, replace(trial(1), block=1))
+    records.end_run(folder, Ending(0, "the time is up"))
+    (tmp_path / "none").mkdir()
+    with pytest.raises(LabError, match="has stacks that"):
+        list(resume_run(folder, Inputs(Places(servers=tmp_path / "none", results=tmp_path)), 120.0))
+    found = records.load_run(folder)
+    assert found.finished and found.ending == Ending(0, "the time is up")
+
+
+def test_what_goes_on_has_the_budget_that_was_given(tmp_path: Path) -> None:
+    """It is not kept, and without it the run would end after the block that was begun."""
+    with pytest.raises(StorageError) as refused, resumable(new(tmp_path), 7200.0):
+        raise OSError(errno.ENOSPC, "full")
+    assert str(refused.value.hint).endswith("-demo --budget 7200s")
 
 
 @pytest.fixture

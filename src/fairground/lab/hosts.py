@@ -96,6 +96,7 @@ def resume(folder: Path, there: Fleet, inputs: Inputs, budget_s: float | None = 
     left = records.left_of(known)
     if left and (not known.finished or budget_s is not None):
         known = records.with_budget(known, budget_s)
+        there = there if budget_s is None else replace(there, again=f"{there.again} --budget {budget_s:g}s")
         yield from map(Said, there.remarks)
         chosen = manifest.stacks_of(left, inputs.places.load_servers())
         require_stacks(known, left, chosen, inputs.places)
@@ -111,7 +112,8 @@ def resume(folder: Path, there: Fleet, inputs: Inputs, budget_s: float | None = 
         records.require_same(head, replace(head, versions={**head.versions, **versions}))
         assert answers[0].machine is not None
         alike.require_kind(f"run `{known.id}` was begun on another kind of machine", known.machine, answers[0].machine)
-        with resumable(folder), records.hold_record(folder):
+        with resumable(folder, budget_s), records.hold_record(folder):
+            records.reopen_run(folder, budget_s)
             yield from measure_shares(known, there, _digests(chosen))
     yield from end(folder, inputs)
 

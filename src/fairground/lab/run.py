@@ -79,7 +79,8 @@ def resume_run(folder: Path, inputs: Inputs, budget_s: float | None = None, sink
             versions = {**head.versions, **testbed.versions}  # what is left may need less
             records.require_same(head, replace(head, versions=versions, stacks=testbed.stacks))
             testbed.bench.keeper.guard(folder)
-            with resumable(folder), records.hold_record(folder):
+            with resumable(folder, budget_s), records.hold_record(folder):
+                records.reopen_run(folder, budget_s)
                 yield from _measure(known.plan, folder, stacks, places.workloads(), testbed)
         remembering.keep(folder, inputs.places.cache, lambda it: sink(Said(it)))
     yield from end(folder, inputs)
@@ -96,9 +97,10 @@ def end(folder: Path, inputs: Inputs) -> Iterator[Event]:
     yield written
 
 
-def resumable(folder: Path) -> AbstractContextManager[None]:
-    """Add the command that goes on with the run to whatever the machine refuses meanwhile."""
-    return error.resumable(folder, f"./fairground run --resume {shlex.quote(str(folder))}")
+def resumable(folder: Path, budget_s: float | None = None) -> AbstractContextManager[None]:
+    """Add the command that goes on with the run, under its new budget, to whatever the machine refuses meanwhile."""
+    more = "" if budget_s is None else f" --budget {budget_s:g}s"
+    return error.resumable(folder, f"./fairground run --resume {shlex.quote(str(folder))}{more}")
 
 
 # ---------------------------------------------------------------- plans
