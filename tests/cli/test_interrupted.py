@@ -67,6 +67,15 @@ def test_a_larger_budget_is_given_again(tmp_path: Path, monkeypatch: pytest.Monk
     assert [one.again for one in voices] == ["run --resume RUN --budget 2h"]
 
 
+def test_the_database_is_given_again(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """As it was typed; a try's record keeps it, and refuses another."""
+    monkeypatch.setattr(follow.typed, "command", lambda: "./fairground run --database @db.txt")
+    for again, end in (("run --resume RUN", "a record' --database @db.txt\n"), ("try --resume RUN", "a record'\n")):
+        with pytest.raises(KeyboardInterrupt):
+            list(follow.follow(lambda _: interrupted(RecordOpened(RECORD)), follow.Voice(again=again)))
+        assert capsys.readouterr().err.endswith(end)
+
+
 def test_what_cannot_go_on_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     """Where the record lacks what was asked, no command is advised that would be refused."""
     voice = follow.Voice(again="compare --resume RUN", can_go_on=False)

@@ -18,6 +18,7 @@ from builders.stored import new, small_plan, trial
 from builders.testbed import start_nothing
 from fairground import records
 from fairground.host import machine
+from fairground.inputs import manifest
 from fairground.inputs.roots import ROOT
 from fairground.judge import validity
 from fairground.lab.events import Absent, Began, Building, Built, Event, Planned, Reported, Said, TrialDone, Within
@@ -72,9 +73,37 @@ def test_a_run_that_is_refused_keeps_its_end(tmp_path: Path) -> None:
 
 def test_what_goes_on_has_the_budget_that_was_given(tmp_path: Path) -> None:
     """It is not kept, and without it the run would end after the block that was begun."""
-    with pytest.raises(StorageError) as refused, resumable(new(tmp_path), 7200.0):
+    with pytest.raises(StorageError) as refused, resumable(new(tmp_path), Inputs(Places()), 7200.0):
         raise OSError(errno.ENOSPC, "full")
     assert str(refused.value.hint).endswith("-demo --budget 7200s")
+
+
+GIVEN = "./fairground run -s one --database @db.txt"
+
+
+@pytest.mark.parametrize(
+    ("command", "url", "message", "hint"),
+    [
+        (GIVEN, None, "was begun with `--database`", "name it again: --database @db.txt"),
+        ("./fairground run -s one", "postgresql://127.0.0.1/x", "was begun without `--database`", "leave it out, or begin anew"),
+    ],
+)
+def test_a_run_goes_on_on_its_own_database(command: str, url: str | None, message: str, hint: str, tmp_path: Path) -> None:
+    """Else half of its trials were of one server, and half of another: it is refused before anything is built or started."""
+    folder = new(tmp_path, replace(small_plan(2), command=command))
+    stack = SimpleNamespace(id="one:plain")
+    inputs = Inputs(Places(results=tmp_path), command, database_url=url)
+    with pytest.MonkeyPatch.context() as patched, pytest.raises(LabError, match=message) as refused:
+        patched.setattr(manifest, "stacks_of", lambda *_: [stack])
+        list(resume_run(folder, inputs))
+    assert refused.value.hint == hint and [path.name for path in tmp_path.iterdir()] == [folder.name]
+
+
+def test_what_goes_on_names_the_database_again(tmp_path: Path) -> None:
+    """As it was typed, so that a URL in a file stays there."""
+    with pytest.raises(StorageError) as refused, resumable(new(tmp_path), Inputs(Places(), GIVEN)):
+        raise OSError(errno.ENOSPC, "full")
+    assert str(refused.value.hint).endswith("-demo --database @db.txt")
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from builders.stored import SCHEMA_FILE, START, head, new, small_plan, trial, wr
 from fairground import model, records
 from fairground.model import Ending, LabError, Limit, Machine, StackInfo, StorageError
 from fairground.model.record import Listed, RecordEnd, RecordKind
+from fairground.records import store
 
 ENDS = {kind: Ending(1, "it is whole") if kind is RecordKind.RUN else RecordEnd(START + 9, "it is whole") for kind in RecordKind}
 
@@ -244,6 +245,22 @@ def test_no_runs_at_all(tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------- going on
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        ("./fairground run -s one", ""),
+        ("./fairground run -s one --database @db", " --database @db"),
+        ("./fairground run --database=postgresql://me@host/x -s one", " --database postgresql://me@host/x"),
+        ("./fairground run --database 'postgresql://me:(hidden)@host/x'", " --database 'postgresql://me:(hidden)@host/x'"),
+        ("./fairground clean --databases", ""),
+        ("./fairground run 'without an end", ""),
+    ],
+)
+def test_the_database_of_a_command(command: str, option: str) -> None:
+    """The option as it was typed, or nothing."""
+    assert store.database_of(command) == option
 
 
 def test_a_record_goes_on_where_it_began() -> None:

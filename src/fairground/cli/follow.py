@@ -131,7 +131,9 @@ class _Shown:
             return f"interrupted; all of it is kept: ./fairground report {place}"
         if not self._voice.can_go_on:
             return f"interrupted; what is finished is kept, what was asked is not: ./fairground report {place}"
-        return f"interrupted; what is finished is kept. Go on with: ./fairground {self._voice.again.replace('RUN', place)}"
+        again = self._voice.again.replace("RUN", place)
+        named = "" if self._voice.verb == "try" else records.database_of(typed.command())  # of a try the record keeps it
+        return f"interrupted; what is finished is kept. Go on with: ./fairground {again}{named}"
 
     def warn(self) -> None:
         """Say that a secret was typed where others may find it."""

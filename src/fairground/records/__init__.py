@@ -31,7 +31,18 @@ from fairground.records.runs import (
     write_qualification,
 )
 from fairground.records.shapes import ENTRIES, HEAD, SHAPES, json_schema
-from fairground.records.store import append, create, discard, end, kind_of, load, read_head, require_same
+from fairground.records.store import (
+    append,
+    create,
+    database_of,
+    discard,
+    end,
+    kind_of,
+    load,
+    read_head,
+    require_database,
+    require_same,
+)
 
 __all__ = [
     "ATTEMPTS",
@@ -47,6 +58,7 @@ __all__ = [
     "append_trial",
     "create",
     "create_run",
+    "database_of",
     "discard",
     "done_of",
     "done_slots",
@@ -72,6 +84,7 @@ __all__ = [
     "read_head",
     "remove",
     "reopen_run",
+    "require_database",
     "require_same",
     "run_of",
     "run_so_far",

@@ -12,6 +12,7 @@ A number that is not finite is written as null, for JSON has no other word for i
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -121,6 +122,28 @@ def kind_and_start(folder: Path) -> tuple[RecordKind, float] | None:
 
 
 # ---------------------------------------------------------------- going on
+
+
+def database_of(command: str) -> str:
+    """The option by which a command names its database, such as ` --database @FILE`; empty where it names none."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return ""
+    values = [word.partition("=")[2] or "".join(words[place + 1 : place + 2]) for place, word in enumerate(words)
+              if word.partition("=")[0] == "--database"]  # fmt: skip
+    return f" --database {shlex.quote(values[-1])}" if values else ""
+
+
+def require_database(before: Head[Any], url: str | None) -> None:
+    """Raise LabError if a record of a given database would go on on the lab's own, or the reverse."""
+    begun = database_of(before.command)
+    if begun and url is None:
+        sentence = f"`{before.id}` was begun with `--database`, and a record is of one database server"
+        raise LabError(sentence, f"name it again:{begun}")
+    if url is not None and not begun:
+        sentence = f"`{before.id}` was begun without `--database`, and a record is of one database server"
+        raise LabError(sentence, "leave it out, or begin anew")
 
 
 def require_same(before: Head[Any], now: Head[Any]) -> None:
