@@ -101,6 +101,7 @@ def resume(folder: Path, there: Fleet, inputs: Inputs, budget_s: float | None = 
         chosen = manifest.stacks_of(left, inputs.places.load_servers())
         require_stacks(known, left, chosen, inputs.places)
         head = records.read_head(folder)
+        records.require_free(folder)
         records.require_database(head, None)
         infos = {one.id: replace(head.stacks[one.id], content_hash=build.content_hash(one.server.folder)) for one in chosen}
         records.require_same(head, replace(head, stacks=infos))
@@ -115,7 +116,7 @@ def resume(folder: Path, there: Fleet, inputs: Inputs, budget_s: float | None = 
         alike.require_kind(f"run `{known.id}` was begun on another kind of machine", known.machine, answers[0].machine)
         with resumable(folder, inputs, budget_s), records.hold_record(folder):
             records.reopen_run(folder, budget_s)
-            yield from measure_shares(known, there, _digests(chosen))
+            yield from measure_shares(replace(records.load_run(folder), plan=known.plan), there, _digests(chosen))
     yield from end(folder, inputs)
 
 

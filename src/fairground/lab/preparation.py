@@ -63,11 +63,13 @@ def prepare(
     """Start the keeper, build the servers of `stacks`, start the database servers of `cells`, and keep processors from idling.
 
     Without a cell no database server is started. `awake`: whether processors must be kept from idling; None: as the surroundings
-    say. LabError where fewer than `least` of the cells can be measured here, or a record would go on on another database.
+    say. LabError where fewer than `least` of the cells can be measured here, or a record cannot go on.
     """
     places, there, path = inputs.places, inputs.elsewhere, inputs.places.environ.get("PATH")
-    if inputs.record is not None and cells:
-        records.require_database(inputs.record.head, inputs.database_url)
+    if (begun := inputs.record) is not None:
+        records.require_free(begun.folder)
+        if cells:
+            records.require_database(begun.head, inputs.database_url)
     with ExitStack() as held:
         for remark in there.remarks:
             sink(Said(remark))

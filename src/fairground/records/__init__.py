@@ -5,7 +5,7 @@ has of its own. `listing` finds records in a folder of results, `removal` clears
 `memory` keeps what runs scattered by, in the cache.
 """
 
-from fairground.records.hold import hold_record, is_held
+from fairground.records.hold import hold_record, is_held, require_free
 from fairground.records.journal import scrub_folder
 from fairground.records.listing import Damaged, find, find_run, is_kind, list_all, of_kind, size
 from fairground.records.memory import add_run, foretell, load_memory
@@ -42,6 +42,7 @@ from fairground.records.store import (
     read_head,
     require_database,
     require_same,
+    require_unchanged,
 )
 
 __all__ = [
@@ -85,7 +86,9 @@ __all__ = [
     "remove",
     "reopen_run",
     "require_database",
+    "require_free",
     "require_same",
+    "require_unchanged",
     "run_of",
     "run_so_far",
     "scrub_folder",

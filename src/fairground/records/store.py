@@ -146,6 +146,14 @@ def require_database(before: Head[Any], url: str | None) -> None:
         raise LabError(sentence, "leave it out, or begin anew")
 
 
+def require_unchanged(record: Record[Any, Any]) -> None:
+    """Raise LabError if somebody measured into a record since it was read: what is missing of it is something else now."""
+    entries, end = (shapes.read(record.folder, record.head.kind, name) for name in (ENTRIES, END))
+    if len(entries) > len(record.entries) or (end is not None and record.end is None):
+        sentence = f"another process has measured into `{record.id}` since it was read"
+        raise LabError(sentence, "give the same command again: it goes on with what is missing now")
+
+
 def require_same(before: Head[Any], now: Head[Any]) -> None:
     """Raise LabError if a record would go on under other conditions than `before`.
 
