@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Generator
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -10,6 +12,7 @@ from typing import cast
 import pytest
 
 from builders.stored import new
+from fairground import cli
 from fairground.cli import follow, run
 from fairground.inputs import options
 from fairground.lab.events import Event, Finished, Planned, RecordOpened, Sink
@@ -65,6 +68,20 @@ def test_a_larger_budget_is_given_again(tmp_path: Path, monkeypatch: pytest.Monk
     given = {one.name: one.default for one in options.OPTIONS} | {"resume": folder.name, "budget": "2h"}
     run._resume(given, (), Inputs(Places(results=tmp_path)), follow.Voice())
     assert [one.again for one in voices] == ["run --resume RUN --budget 2h"]
+
+
+@pytest.mark.parametrize("first", [signal.SIG_IGN, signal.SIG_DFL])
+def test_nohup_outlives_its_terminal(first: signal.Handlers) -> None:
+    """A signal that was ignored when the lab began stays so; else a terminal that closes ends it as Ctrl-C does."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        signal.signal(signal.SIGHUP, first)
+        cli._take_signals()
+        with nullcontext() if first is signal.SIG_IGN else pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGHUP)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def test_the_database_is_given_again(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
