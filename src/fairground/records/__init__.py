@@ -9,7 +9,7 @@ from fairground.records.hold import hold_record, is_held, require_free
 from fairground.records.journal import scrub_folder
 from fairground.records.listing import Damaged, find, find_run, is_kind, list_all, of_kind, size
 from fairground.records.memory import add_run, foretell, load_memory
-from fairground.records.removal import SERVE_WORD, SITE, names_in, own_of, remove
+from fairground.records.removal import SERVE_WORD, SITE, KeptFolder, clear, own_of
 from fairground.records.runs import (
     ATTEMPTS,
     append_limit,
@@ -53,10 +53,12 @@ __all__ = [
     "SHAPES",
     "SITE",
     "Damaged",
+    "KeptFolder",
     "add_run",
     "append",
     "append_limit",
     "append_trial",
+    "clear",
     "create",
     "create_run",
     "database_of",
@@ -79,11 +81,9 @@ __all__ = [
     "load",
     "load_memory",
     "load_run",
-    "names_in",
     "of_kind",
     "own_of",
     "read_head",
-    "remove",
     "reopen_run",
     "require_database",
     "require_free",
