@@ -22,6 +22,7 @@ SHOWN = 5
 
 def clean(
     builds: Annotated[bool, typer.Option("--builds", help="Forget builds: the next use builds again.")] = False,
+    revisions: Annotated[bool, typer.Option("--revisions", help="Remove the revisions that `compare` has checked out.")] = False,
     databases: Annotated[
         bool, typer.Option("--databases", help="Remove the embedded databases, and each PostgreSQL that was downloaded.")
     ] = False,
@@ -35,9 +36,10 @@ def clean(
     Examples: ./fairground clean · ./fairground clean --databases --yes
     """
     places = Places.of(os.environ, None, results)
-    asked = {name for name, said in (("builds", builds), ("databases", databases), ("runs", runs_)) if said}
+    said = {"builds": builds, "revisions": revisions, "databases": databases, "runs": runs_}
+    asked = {name for name, one in said.items() if one}
     if yes and not asked:
-        raise LabError("say what to remove", "--builds, --databases, --runs")
+        raise LabError("say what to remove", "--builds, --revisions, --databases, --runs")
     rows = folders.clean(places, asked if yes else ())
     if as_json:
         streams.document({"folders": [asdict(row) for row in rows]})

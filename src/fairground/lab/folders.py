@@ -8,20 +8,21 @@ from pathlib import Path
 
 from fairground import records
 from fairground.host import build
-from fairground.inputs import lone_variant, variants
+from fairground.inputs import lone_variant, revisions, variants
 from fairground.lab.places import Places
 from fairground.model import LabError, storing
 from fairground.records import KeptFolder
 
 
 def clean(places: Places, remove: Collection[str] = ()) -> tuple[KeptFolder, ...]:
-    """The sizes of `builds`, `databases` and `runs`; those named in `remove` are removed. Of `runs` only what is the lab's.
+    """The sizes of `builds`, `revisions`, `databases` and `runs`; those named in `remove` are removed. Of `runs` the lab's own.
 
     LabError while one of these runs is measured into: what is removed may be in use.
     """
     for own in records.own_of(places.results) if remove else ():
         records.require_free(own)
-    folders = {"builds": places.cache / "builds", "databases": places.cache / "postgres", "runs": places.results}
+    cached = {"builds": "builds", "revisions": revisions.FOLDER, "databases": "postgres"}
+    folders = {**{name: places.cache / place for name, place in cached.items()}, "runs": places.results}
     return tuple(records.clear(name, folder, name in remove, name == "runs") for name, folder in folders.items())
 
 
