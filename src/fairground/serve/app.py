@@ -30,7 +30,7 @@ from fairground.serve import asked
 from fairground.serve.guard import Guard
 from fairground.serve.job import JobProcess, LabJob
 from fairground.serve.picture import RunPicture
-from fairground.serve.watch import RunWatch, latest, measuring
+from fairground.serve.watch import RunWatch, held_of, latest
 
 LOOK_S = 0.5
 """Seconds between two looks at what is new for a browser that watches."""
@@ -57,6 +57,8 @@ class Lab:
         """The thread that starts processes, as long as the lab lives: they are interrupted when it ends."""
         self._word = places.results / records.SERVE_WORD
         self._before = JobProcess.read(self._word)
+        self._held: Path | None = None
+        """The record that was measured into at the last look; None where there was none."""
         self._trouble = ""
         self._watch: RunWatch | None = None
         self._picture = RunPicture()
@@ -98,7 +100,10 @@ class Lab:
 
     def _measures(self) -> bool:
         """True if something is measured: begun here, by an earlier server of these results, or by anybody else."""
-        return any(one is not None and one.running for one in (self._job, self._before)) or measuring(self.places.results)
+        if any(one is not None and one.running for one in (self._job, self._before)):
+            return True
+        self._held = held_of(self.places.results, self._held)
+        return self._held is not None
 
     def state(self) -> dict[str, Any]:
         """All that the page shows: the measurement begun here, and the run that was written to last."""

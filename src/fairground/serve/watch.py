@@ -69,9 +69,14 @@ class RunWatch:
         self.entries += [records.trial_of(line) for line in whole.splitlines()]
 
 
-def measuring(results: Path) -> bool:
-    """True if a record of any kind is measured into, by whomever."""
-    return any(records.is_held(path.parent) for path in _entries(results))
+def held_of(results: Path, before: Path | None = None) -> Path | None:
+    """The folder of a record of any kind that is measured into, by whomever; None where there is none.
+
+    The one that was held `before` is looked at first, and the others once it is free: looking must cost a measurement nothing.
+    """
+    if before is not None and records.is_held(before):
+        return before
+    return next((path.parent for path in _entries(results) if records.is_held(path.parent)), None)
 
 
 def _entries(results: Path) -> list[Path]:
