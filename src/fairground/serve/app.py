@@ -92,15 +92,21 @@ class Lab:
                 job.stop()
                 job.wait()
         self._starter.shutdown()
-        if self._job is not None:
+        if self._job is not None and JobProcess.read(self._word) is None:  # else it is that of another server
             self._word.unlink(missing_ok=True)
 
     def _start(self, words: Sequence[str]) -> LabJob:
         return self._starter.submit(LabJob, words, self.places.environ).result()
 
     def _measures(self) -> bool:
-        """True if something is measured: begun here, by an earlier server of these results, or by anybody else."""
-        if any(one is not None and one.running for one in (self._job, self._before)):
+        """True if something is measured: begun here, by another server of these results, or by anybody else.
+
+        What another server began has no record while it builds: the word of it is read anew each time.
+        """
+        if self._job is not None and self._job.running:
+            return True
+        self._before = JobProcess.read(self._word)
+        if self._before is not None and self._before.running:
             return True
         self._held = held_of(self.places.results, self._held)
         return self._held is not None
