@@ -27,21 +27,24 @@ def test_new_copies_sources_only(lab: Run, tmp_path: Path) -> None:
 
 def test_clean_shows_first(lab: Run, tmp_path: Path) -> None:
     """Without `--yes` nothing is removed and the command that would is shown; with it only what was named goes."""
-    for name in ("cache/builds", "cache/postgres", "runs/one"):
+    for name in ("cache/builds", "cache/revisions", "cache/postgres", "runs/one"):
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "entries.jsonl").write_bytes(bytes(1_500_000))
     shown = lab("clean", "--builds", "--results", "runs")
     assert shown.returncode == 0
     assert [line.split()[:3] for line in shown.stdout.splitlines()] == [
         ["builds", "1.5", "MB"],
+        ["revisions", "1.5", "MB"],
         ["databases", "1.5", "MB"],
         ["runs", "1.5", "MB"],
     ]
     assert shown.stdout.splitlines()[0].endswith(f"{tmp_path}/cache/builds  ./fairground clean --builds --yes")
     assert (tmp_path / "cache" / "builds" / "entries.jsonl").exists()
     rows = document(lab("clean", "--builds", "--yes", "--results", "runs", "--json"))["folders"]
-    assert [(row["what"], row["removed"]) for row in rows] == [("builds", True), ("databases", False), ("runs", False)]
-    left = [name for name in ("cache/builds", "cache/postgres", "runs") if (tmp_path / name).exists()]
+    removed = [("builds", True), ("revisions", False), ("databases", False), ("runs", False)]
+    assert [(row["what"], row["removed"]) for row in rows] == removed
+    assert lab("clean", "--revisions", "--yes").returncode == 0
+    left = [name for name in ("cache/builds", "cache/revisions", "cache/postgres", "runs") if (tmp_path / name).exists()]
     assert left == ["cache/postgres", "runs"]
 
 

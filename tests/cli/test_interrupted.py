@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Generator
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
-from fairground.cli import follow
+from builders.stored import new
+from fairground import cli
+from fairground.cli import follow, run
+from fairground.inputs import options
 from fairground.lab.events import Event, Finished, Planned, RecordOpened, Sink
+from fairground.lab.places import Places
+from fairground.lab.preparation import Inputs
 from fairground.model.record import Record
 from report import fixture
 
@@ -51,6 +58,39 @@ def test_what_is_kept_is_said(events: tuple[Event, ...], says: str, capsys: pyte
     with pytest.raises(KeyboardInterrupt):
         list(follow.follow(work))
     assert says in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_a_larger_budget_is_given_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is kept nowhere, so the command that goes on has it."""
+    folder, voices = new(tmp_path), list[follow.Voice]()
+    monkeypatch.setattr(run.elsewhere, "placed_of", lambda _: ())
+    monkeypatch.setattr(run, "finish", lambda _, voice: voices.append(voice))
+    given = {one.name: one.default for one in options.OPTIONS} | {"resume": folder.name, "budget": "2h"}
+    run._resume(given, (), Inputs(Places(results=tmp_path)), follow.Voice())
+    assert [one.again for one in voices] == ["run --resume RUN --budget 2h"]
+
+
+@pytest.mark.parametrize("first", [signal.SIG_IGN, signal.SIG_DFL])
+def test_nohup_outlives_its_terminal(first: signal.Handlers) -> None:
+    """A signal that was ignored when the lab began stays so; else a terminal that closes ends it as Ctrl-C does."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        signal.signal(signal.SIGHUP, first)
+        cli._take_signals()
+        with nullcontext() if first is signal.SIG_IGN else pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGHUP)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def test_the_database_is_given_again(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """As it was typed; a try's record keeps it, and refuses another."""
+    monkeypatch.setattr(follow.typed, "command", lambda: "./fairground run --database @db.txt")
+    for again, end in (("run --resume RUN", "a record' --database @db.txt\n"), ("try --resume RUN", "a record'\n")):
+        with pytest.raises(KeyboardInterrupt):
+            list(follow.follow(lambda _: interrupted(RecordOpened(RECORD)), follow.Voice(again=again)))
+        assert capsys.readouterr().err.endswith(end)
 
 
 def test_what_cannot_go_on_is_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -218,7 +218,7 @@ TRY = "a service without a contract: ./fairground try http://localhost:3000/x"
             "nothing can be imported for `seeds`",
             "contracts with rules for it: techempower",
         ),
-        (("clean", "--yes"), "say what to remove", "--builds, --databases, --runs"),
+        (("clean", "--yes"), "say what to remove", "--builds, --revisions, --databases, --runs"),
     ],
 )
 def test_wrong_input(lab: Run, words: tuple[str, ...], message: str, hint: str | None) -> None:

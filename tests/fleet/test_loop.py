@@ -68,6 +68,23 @@ def test_a_signal_in_the_middle_of_work_is_not_lost(number: signal.Signals, monk
     assert signal.getsignal(number) == before
 
 
+def test_a_host_under_nohup_outlives_its_terminal() -> None:
+    """SIGHUP was ignored when it began, and is."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    async def main() -> None:
+        os.kill(os.getpid(), signal.SIGHUP)
+        await asyncio.sleep(0.01)
+
+    try:
+        loop.run(main())
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    except KeyboardInterrupt:
+        pytest.fail("the host was ended")
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 def test_what_is_wrong_is_told() -> None:
     """An error of the host is the caller's."""
 

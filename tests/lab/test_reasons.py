@@ -117,6 +117,22 @@ def test_time_is_shared_and_never_exceeded(measured: list[WhyAsked]) -> None:
     assert [one.budget_s + reasons.SETUP_S for one in measured] == [60.0, 90.0, 180.0]  # the clock stands still
 
 
+def test_experiments_are_of_the_runs_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their records name it as the run's command does, and so does the command that makes the rest."""
+    run, commands = named({"tx": "pool", "ping": "app-cpu"}), list[str]()
+
+    def experiment(inputs: Inputs, one: WhyAsked) -> Iterator[Event]:
+        commands.append(inputs.command)
+        yield Finished(record(fixture.two_blocks(), one, 2.0))
+
+    monkeypatch.setattr(why, "try_reason", experiment)
+    monkeypatch.setattr(pages, "write", lambda one: one.folder)
+    inputs, moments = Inputs(Places.of({}, None, None), "./fairground run one --database @db"), iter(range(1000))
+    *_, last = reasons.try_reasons(run, {}, inputs, 130.0, lambda: next(moments) * 50.0)
+    assert len(commands) == 1 and commands[0].endswith("s --database @db")
+    assert isinstance(last, Said) and last.sentence.endswith(" --why 3m --database @db")
+
+
 def test_what_is_decided_is_not_asked_again(measured: list[WhyAsked]) -> None:
     """A confirmed or withdrawn reason is left out; one that stayed open is tried once more."""
     run = named({"tx": "pool", "ping": "app-cpu"})

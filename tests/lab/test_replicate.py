@@ -79,6 +79,14 @@ def test_an_interrupted_one_goes_on_and_so_do_those_after_it(inputs: Inputs, ask
     assert len([one for one in inputs.places.results.iterdir() if one.is_dir()]) == 2
 
 
+def test_a_run_names_the_database_that_was_given(inputs: Inputs, asked: ReplicationAsked) -> None:
+    """Its command is the replication's own, and without the option it could not be gone on with."""
+    given = replace(inputs, command="./fairground replicate transfer --database @db")
+    list(replicate_suites(given, replace(asked, suite="transfer")))
+    (folder,) = (one for one in inputs.places.results.iterdir() if one.is_dir())
+    assert records.load_run(folder).plan.command == "./fairground replicate transfer --profile quick --database @db"
+
+
 def test_a_run_of_no_suite_is_refused(inputs: Inputs, asked: ReplicationAsked) -> None:
     """A run of something else is none to go on with, and one run is not judged by five suites."""
     stored(one_block(), inputs.places.results)

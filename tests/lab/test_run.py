@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import closing
@@ -13,16 +14,30 @@ from typing import Any, cast
 import pytest
 
 from builders import quiet
+from builders.stored import new, small_plan, trial
 from builders.testbed import start_nothing
 from fairground import records
 from fairground.host import machine
+from fairground.inputs import manifest
 from fairground.inputs.roots import ROOT
 from fairground.judge import validity
 from fairground.lab.events import Absent, Began, Building, Built, Event, Planned, Reported, Said, TrialDone, Within
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
-from fairground.lab.run import _measure, dry_run, resume_run, run_suite
-from fairground.model import CellSettings, Fault, FaultKind, LabError, Load, Progress, Suite, SuiteGroup, Verdict
+from fairground.lab.run import _measure, dry_run, resumable, resume_run, run_suite
+from fairground.model import (
+    CellSettings,
+    Ending,
+    Fault,
+    FaultKind,
+    LabError,
+    Load,
+    Progress,
+    StorageError,
+    Suite,
+    SuiteGroup,
+    Verdict,
+)
 from fairground.postgres import packages
 from fairground.run import plan, retry
 from report import fixture
@@ -42,6 +57,53 @@ def test_the_time_that_is_told_is_that_of_what_is_left(monkeypatch: pytest.Monke
     done = records.done_slots(half)
     assert isinstance(told, Planned) and 0 < len(done) < len(whole.plan.slots)
     assert told.left_s == pytest.approx(plan.estimate_s(slot for slot in whole.plan.slots if slot.number not in done))
+
+
+def test_a_run_that_is_refused_keeps_its_end(tmp_path: Path) -> None:
+    """A larger budget opens it again once it is measured into, and not before: what is refused stays finished."""
+    folder = new(tmp_path, replace(small_plan(2), budget_s=60.0))
+    records.append_trial(folder, replace(trial(1), block=1))
+    records.end_run(folder, Ending(0, "the time is up"))
+    (tmp_path / "none").mkdir()
+    with pytest.raises(LabError, match="has stacks that"):
+        list(resume_run(folder, Inputs(Places(servers=tmp_path / "none", results=tmp_path)), 120.0))
+    found = records.load_run(folder)
+    assert found.finished and found.ending == Ending(0, "the time is up")
+
+
+def test_what_goes_on_has_the_budget_that_was_given(tmp_path: Path) -> None:
+    """It is not kept, and without it the run would end after the block that was begun."""
+    with pytest.raises(StorageError) as refused, resumable(new(tmp_path), Inputs(Places()), 7200.0):
+        raise OSError(errno.ENOSPC, "full")
+    assert str(refused.value.hint).endswith("-demo --budget 7200s")
+
+
+GIVEN = "./fairground run -s one --database @db.txt"
+
+
+@pytest.mark.parametrize(
+    ("command", "url", "message", "hint"),
+    [
+        (GIVEN, None, "was begun with `--database`", "name it again: --database @db.txt"),
+        ("./fairground run -s one", "postgresql://127.0.0.1/x", "was begun without `--database`", "leave it out, or begin anew"),
+    ],
+)
+def test_a_run_goes_on_on_its_own_database(command: str, url: str | None, message: str, hint: str, tmp_path: Path) -> None:
+    """Else half of its trials were of one server, and half of another: it is refused before anything is built or started."""
+    folder = new(tmp_path, replace(small_plan(2), command=command))
+    stack = SimpleNamespace(id="one:plain")
+    inputs = Inputs(Places(results=tmp_path), command, database_url=url)
+    with pytest.MonkeyPatch.context() as patched, pytest.raises(LabError, match=message) as refused:
+        patched.setattr(manifest, "stacks_of", lambda *_: [stack])
+        list(resume_run(folder, inputs))
+    assert refused.value.hint == hint and [path.name for path in tmp_path.iterdir()] == [folder.name]
+
+
+def test_what_goes_on_names_the_database_again(tmp_path: Path) -> None:
+    """As it was typed, so that a URL in a file stays there."""
+    with pytest.raises(StorageError) as refused, resumable(new(tmp_path), Inputs(Places(), GIVEN)):
+        raise OSError(errno.ENOSPC, "full")
+    assert str(refused.value.hint).endswith("-demo --database @db.txt")
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import pytest
 
 from builders.odd import answer, odd
 from fairground.capacity.service import behaviour
+from fairground.capacity.service.parts import ServicePart
 from fairground.capacity.service.request import Asked
 from fairground.capacity.service.values import Conduct
 from fairground.host import Child
@@ -18,7 +19,7 @@ from fairground.inputs.request_files import read_requests
 from fairground.lab import against, service
 from fairground.measure.arm import ServiceArm
 from fairground.measure.rounds import RoundsEffort
-from fairground.model import CellSettings, Load
+from fairground.model import CellSettings, Finding, Load, Severity
 from fairground.model.record import TryAsked
 
 BAD = 3
@@ -85,6 +86,42 @@ def test_each_start_is_waited_for(of_file: bool, monkeypatch: pytest.MonkeyPatch
             with ExitStack() as held:
                 arm = side.up(held, effort, number)
             assert isinstance(arm, ServiceArm) and statuses[:BAD] == [503] * BAD and set(statuses[BAD:]) == {200}
+
+
+FAULT = Finding("ready", Severity.REJECT, "it does not listen")
+
+
+def fill(log: Path) -> None:
+    """Write what a service that logs each request does."""
+    with log.open("ab") as file:
+        file.write(b"GET / 200\n" * 500_000)
+
+
+def test_a_log_of_each_request_does_not_fill_the_results(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Of 5 MB that a service writes its beginning and its end are kept, once it has ended."""
+    monkeypatch.setattr(service, "start", lambda *words: (fill(words[-1]), Started())[1])
+    monkeypatch.setattr(service, "await_ready", lambda *_: FAULT)
+    asked = TryAsked("http://127.0.0.1:1/", "GET", (), None, "", 1, 1, True, False, ("serve",))
+    subject = service.Subject({}, cast(Any, None), asked, request_to(1), tmp_path)
+    assert [one.findings for one in service.measure_parts(subject, ()) if isinstance(one, ServicePart)] == [(FAULT,)]
+    assert 2_000_000 < (tmp_path / service.LOG).stat().st_size < 2_001_000
+
+
+def test_a_log_of_two_services_is_short_once_both_have_ended(tmp_path: Path) -> None:
+    """Both write to one file: what they write at their end is in it."""
+    log = tmp_path / service.LOG
+
+    def up(held: ExitStack, *_: object) -> Finding:
+        fill(log)
+        held.callback(lambda: log.write_bytes(log.read_bytes() + b"bye\n"))
+        return FAULT
+
+    side = SimpleNamespace(label="a", up=up)
+    effort = RoundsEffort(against.UNKNOWN, Load(1), CellSettings(), 1, 1.0, 1)
+    made = against._round(cast(Any, None), cast(Any, (side, side)), effort, tmp_path, 1)
+    assert made.findings == {"a": (FAULT,)}
+    content = log.read_bytes()
+    assert 2_000_000 < len(content) < 2_001_000 and content.endswith(b"bye\n")
 
 
 def test_one_that_never_answers_well_is_told_by_its_checks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,11 +8,15 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from builders.stored import new, slot
 from fairground import records
+from fairground.lab import preparation
+from fairground.lab.places import Places
+from fairground.lab.preparation import Inputs
 from fairground.model import GoneError, LabError
 from fairground.records import hold
 
@@ -43,6 +47,14 @@ def test_a_record_is_held_until_its_process_was_killed(tmp_path: Path) -> None:
     assert not records.is_held(folder)
     with records.hold_record(folder):
         assert records.is_held(folder)
+
+
+def test_what_is_measured_into_goes_on_nowhere_else(tmp_path: Path) -> None:
+    """It is refused before the keeper starts: builds and a database would run beside what is measured."""
+    folder = new(tmp_path)
+    inputs = Inputs(Places(), record=records.load(folder))
+    with records.hold_record(folder), pytest.raises(LabError, match="is measured into by another process"):
+        preparation.prepare(inputs, (), (), cast(Any, None)).__enter__()
 
 
 def test_who_looks_keeps_nobody_from_measuring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Mapping
@@ -18,8 +19,9 @@ from pydantic import TypeAdapter
 from builders.full import full
 from builders.stored import SCHEMA_FILE, START, head, new, small_plan, trial, written
 from fairground import model, records
-from fairground.model import Ending, LabError, Limit, Machine, StackInfo
+from fairground.model import Ending, LabError, Limit, Machine, StackInfo, StorageError
 from fairground.model.record import Listed, RecordEnd, RecordKind
+from fairground.records import store
 
 ENDS = {kind: Ending(1, "it is whole") if kind is RecordKind.RUN else RecordEnd(START + 9, "it is whole") for kind in RecordKind}
 
@@ -177,6 +179,34 @@ def test_records_of_all_kinds_are_listed_and_found(tmp_path: Path) -> None:
     assert records.list_all(tmp_path / "none") == []
 
 
+def test_a_folder_that_may_not_be_read_hides_no_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Results may be kept on a disk of their own, in which `lost+found` is the administrator's."""
+    run = new(tmp_path)
+    (tmp_path / "lost+found").mkdir()
+    look = os.stat
+
+    def stat(path: Any, *words: Any, **named: Any) -> os.stat_result:
+        if not isinstance(path, int) and "lost+found/" in os.fspath(path):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return look(path, *words, **named)
+
+    monkeypatch.setattr(os, "stat", stat)
+    assert [one.id for one in records.list_all(tmp_path)] == [run.name]
+    assert records.find(tmp_path, "latest") == run and records.own_of(tmp_path) == (run,)
+    assert [one.id for one in records.of_kind(tmp_path, RecordKind.RUN)] == [run.name]
+
+
+def test_a_word_that_is_no_name_is_no_record(tmp_path: Path) -> None:
+    """No file system takes a name of 300 letters: nothing can be there, neither a record nor a folder of results."""
+    new(tmp_path)
+    word = "a" * 300
+    with pytest.raises(LabError, match=f"there is no run `{word}`"):
+        records.find_run(tmp_path, word)
+    assert records.list_all(tmp_path / word) == [] and records.own_of(tmp_path / word) == ()
+    with pytest.raises(StorageError, match="its name is too long"):
+        new(tmp_path / word)
+
+
 def test_the_latest_of_a_minute_is_the_one_that_began_last(tmp_path: Path) -> None:
     """The name tells the minute, the head the moment. A whole id is that record, although another one begins with it."""
     later, first = (new(tmp_path, small_plan(title=title), START + after) for title, after in (("a", 1), ("b", 0)))
@@ -215,6 +245,22 @@ def test_no_runs_at_all(tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------- going on
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        ("./fairground run -s one", ""),
+        ("./fairground run -s one --database @db", " --database @db"),
+        ("./fairground run --database=postgresql://me@host/x -s one", " --database postgresql://me@host/x"),
+        ("./fairground run --database 'postgresql://me:(hidden)@host/x'", " --database 'postgresql://me:(hidden)@host/x'"),
+        ("./fairground clean --databases", ""),
+        ("./fairground run 'without an end", ""),
+    ],
+)
+def test_the_database_of_a_command(command: str, option: str) -> None:
+    """The option as it was typed, or nothing."""
+    assert store.database_of(command) == option
 
 
 def test_a_record_goes_on_where_it_began() -> None:

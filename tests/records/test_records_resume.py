@@ -27,7 +27,7 @@ from fairground.lab.events import Event, Finished, RecordOpened, UnitDone
 from fairground.lab.recording import record_units, until_over
 from fairground.model import CellSettings, Finding, LabError, Load, Machine, Severity, StackInfo
 from fairground.model.pair import Round, WindowPair, WindowTally
-from fairground.model.record import CapacityAsked, ComparisonAsked, Head, Record, RecordKind, TryAsked
+from fairground.model.record import CapacityAsked, ComparisonAsked, Head, Record, RecordEnd, RecordKind, TryAsked
 from fairground.report.compared import comparison_of
 from fairground.run import stopping
 from fairground.stats.differences import DifferenceWord
@@ -75,6 +75,18 @@ def one_round(number: int, faster: float = 1.1, **fields: Any) -> Round:
     wobble = 1 + 0.001 * (-1) ** number
     b = WindowTally(round(1000 * faster * wobble), 0, 1.0, 1e5 * faster)
     return Round(number, (WindowPair(number, 1, "a", WindowTally(1000, 0, 1.0, 1e5), b),), 10.0, **fields)
+
+
+def test_a_record_that_grew_since_it_was_read_does_not_go_on(tmp_path: Path) -> None:
+    """Its next round would be measured twice, under one number. Nothing of it is removed, and what the other measured stays."""
+    record = begun(tmp_path, RecordKind.COMPARISON, COMPARED)
+    grown = records.append(record, one_round(1))
+    with pytest.raises(LabError, match="another process has measured into"):
+        last(comparison(record, one_round))
+    assert records.load(record.folder).entries == grown.entries
+    records.end(grown, RecordEnd(START, "it is whole"))
+    with pytest.raises(LabError, match="another process has measured into"):
+        last(comparison(grown, one_round))
 
 
 def test_a_comparison_goes_on_with_the_round_that_is_missing(tmp_path: Path) -> None:

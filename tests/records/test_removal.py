@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+import typer
+
+from builders.stored import new
 from fairground import records
+from fairground.cli import clean
+from fairground.lab import folders
+from fairground.lab.places import Places
+from fairground.model import LabError
+from fairground.records import removal
 from fairground.records.site_folder import SiteFolder
 
 
@@ -21,8 +30,8 @@ def test_only_what_the_lab_made_is_its_own(tmp_path: Path) -> None:
     SiteFolder(results / records.SITE)
     own = records.own_of(results)
     assert results / "linked" not in own, "what it leads to is none of the space that the lab takes"
-    records.remove(own)
-    assert records.names_in(results) == ("linked", "notes.txt", "photos")
+    cleared = records.clear("runs", results, True, True)
+    assert (cleared.left, cleared.stuck) == (("linked", "notes.txt", "photos"), ())
     assert (elsewhere / records.ENTRIES).exists()
 
 
@@ -30,3 +39,35 @@ def test_a_site_of_somebody_else_stays(tmp_path: Path) -> None:
     """A folder that has the name of the lab's pages, and not their mark, is none of them."""
     (tmp_path / records.SITE).mkdir()
     assert records.own_of(tmp_path) == () and records.own_of(tmp_path / "nowhere") == ()
+
+
+def test_what_cannot_be_removed_is_the_labs_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A record on a read-only disk, or of another user's: it is named as one that stayed, and as nobody else's."""
+    for folder in (tmp_path / "builds" / "one", tmp_path / "results" / "2026-11-30-1000-try"):
+        folder.mkdir(parents=True)
+        (folder / records.ENTRIES).write_text("")
+    (tmp_path / "results" / "notes.txt").write_text("mine")
+    monkeypatch.setattr(removal.shutil, "rmtree", lambda *_, **__: None)
+    runs = records.clear("runs", tmp_path / "results", True, True)
+    assert (runs.left, runs.stuck) == (("notes.txt",), ("2026-11-30-1000-try",))
+    builds = records.clear("builds", tmp_path / "builds", True, False)
+    assert (builds.left, builds.stuck) == ((), ("one",))
+    assert clean._removed(runs) == (
+        "removed, but for what could not be removed: 2026-11-30-1000-try and for what is none of the lab's: notes.txt"
+    )
+    with pytest.raises(typer.Exit) as ended:
+        clean._end([runs])
+    assert ended.value.exit_code == 3
+
+
+@pytest.mark.parametrize("what", ["builds", "revisions", "databases", "runs"])
+def test_nothing_is_removed_under_a_measurement(what: str, tmp_path: Path) -> None:
+    """Its record, its database's files, or the folder in which its server runs."""
+    places = Places(results=tmp_path / "results", cache=tmp_path / "cache")
+    held = new(places.results)
+    (places.cache / "builds").mkdir(parents=True)
+    with records.hold_record(held):
+        with pytest.raises(LabError, match="is measured into by another process"):
+            folders.clean(places, (what,))
+        assert folders.clean(places)[-1].bytes > 0, "sizes are shown all the same"
+    assert held.exists() and (places.cache / "builds").exists()

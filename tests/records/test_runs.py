@@ -95,8 +95,10 @@ def test_a_run_that_ended_early_is_finished_and_says_why(tmp_path: Path) -> None
     assert (records.load_run(folder).finished, records.load_run(folder).ending) == (False, None)
     records.end_run(folder, Ending(1, "the time is up"))
     assert records.load_run(folder).finished and records.load_run(folder).ending == Ending(1, "the time is up")
-    records.reopen_run(folder)
-    records.reopen_run(folder)
+    records.reopen_run(folder, None)
+    assert records.load_run(folder).finished, "under its own budget there is nothing to go on with"
+    records.reopen_run(folder, 120.0)
+    records.reopen_run(folder, 120.0)
     assert not records.load_run(folder).finished
 
 

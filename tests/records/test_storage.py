@@ -88,6 +88,34 @@ def test_a_file_in_the_place_of_a_folder(tmp_path: Path) -> None:
     assert (tmp_path / "results").read_text() == "mine"
 
 
+def test_two_writers_of_one_page_are_not_in_each_others_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`report` twice at once, or beside a run: the later one's page stays, whole, and nothing of either is left beside it."""
+    page, sync = tmp_path / "report.html", os.fsync
+
+    def beside(place: int) -> None:
+        monkeypatch.setattr(os, "fsync", sync)
+        journal.replace(page, b"the other's", journal.SHARED)
+        assert page.read_bytes() == b"the other's"
+        sync(place)
+
+    monkeypatch.setattr(os, "fsync", beside)
+    journal.replace(page, b"one's own, which is longer", journal.SHARED)
+    assert page.read_bytes() == b"one's own, which is longer" and list(tmp_path.iterdir()) == [page]
+
+
+def test_what_ends_a_writer_leaves_no_half(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C in the middle leaves the old text alone."""
+    page = journal.replace(tmp_path / "report.html", b"old")
+
+    def ends(_: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", ends)
+    with pytest.raises(KeyboardInterrupt):
+        journal.replace(page, b"new")
+    assert page.read_bytes() == b"old" and list(tmp_path.iterdir()) == [page]
+
+
 def test_room_is_required(small_disk: Disk) -> None:
     """Before and after a session room is looked at, also of a folder that is not made yet."""
     results = small_disk("results", 2)

@@ -221,7 +221,7 @@ def test_a_larger_budget_goes_on_where_the_run_ended(lab: Any) -> None:
     """With the note of its end removed and more time, further blocks follow the measured ones."""
     here = lab(9, 60.0)
     here.run()
-    records.reopen_run(here.folder)
+    records.reopen_run(here.folder, 100.0)
     assert [block for block, _, _ in here.run(replace(here.plan, budget_s=100.0))] == [3, 3, 3]
     run = records.load_run(here.folder)
     assert run.ending is not None and run.ending.blocks == 3

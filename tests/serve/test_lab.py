@@ -90,6 +90,26 @@ def test_a_lab_that_comes_later_knows_what_was_begun(tmp_path: Path, labs: Any) 
     lab.begin(("run",))
 
 
+def test_a_lab_beside_this_one_is_known(tmp_path: Path, labs: Any) -> None:
+    """What it began builds at first, and has no record yet: nothing is begun beside that. Its word outlives this lab."""
+    lab = labs()
+    lab.begin(("run",))
+    lab.stop()
+    eventually(lambda: not lab.state()["here"])
+    other = subprocess.Popen((sys.executable, "-c", "import time; time.sleep(60)", CHILD))
+    try:
+        found = JobProcess(other.pid, job.process.look(other.pid).began_ticks)  # type: ignore[union-attr]
+        found.write(tmp_path / records.SERVE_WORD)
+        with pytest.raises(LabError, match="goes on"):
+            lab.begin(("run",))
+        assert lab.state()["here"]
+        lab.close()
+        assert JobProcess.read(tmp_path / records.SERVE_WORD) == found
+    finally:
+        other.kill()
+        other.wait(20)
+
+
 @pytest.mark.parametrize(
     "text", ["", "[]", "{}", '{"pid": 1, "began_ticks": 1}', '{"pid": "x", "began_ticks": 0}', "[" * 100_000, "own"]
 )

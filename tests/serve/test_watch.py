@@ -7,6 +7,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from builders.stored import new, small_plan, trial
 from fairground import records
 from fairground.model import Verdict
@@ -39,6 +41,14 @@ def test_no_more_is_left_than_budget_and_hosts_allow(tmp_path: Path) -> None:
     assert seen.state()["left_s"] == 60.0
 
 
+def test_a_budget_that_is_spent_says_nothing_of_what_is_left(tmp_path: Path) -> None:
+    """A run that goes on under a larger budget keeps its first one: what is left is that of its plan."""
+    folder = new(tmp_path, replace(small_plan(6), budget_s=50.0))
+    seen = RunWatch(folder)
+    records.append_trial(folder, replace(trial(1), duration_s=60.0))
+    assert seen.state()["left_s"] == 300.0
+
+
 def test_a_torn_line_waits_for_its_end(tmp_path: Path) -> None:
     """Half a line is no trial; with its end it is one."""
     folder = new(tmp_path)
@@ -68,9 +78,25 @@ def test_a_record_goes_on_while_it_is_held(tmp_path: Path) -> None:
     """Whatever the times of its files are. One that was written a moment ago, and was interrupted or copied, does not."""
     run = new(tmp_path)
     records.append_trial(run, trial(1))
-    assert not watch.measuring(tmp_path) and not RunWatch(run).goes_on
+    assert watch.held_of(tmp_path) is None and not RunWatch(run).goes_on
     with records.hold_record(run):
         (run / "report.html").touch()
         os.utime(run / "entries.jsonl", (1, 1))
-        assert watch.measuring(tmp_path) and RunWatch(run).goes_on
-    assert not watch.measuring(tmp_path) and not RunWatch(run).goes_on
+        assert watch.held_of(tmp_path) == run and RunWatch(run).goes_on
+    assert watch.held_of(tmp_path) is None and not RunWatch(run).goes_on
+
+
+def test_a_record_that_is_held_is_the_only_one_that_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside a run that was begun in a terminal, `serve` looks twice a second: each further look opens one file."""
+    made, looked, is_held = [new(tmp_path) for _ in range(5)], list[Path](), records.is_held
+
+    def look(folder: Path) -> bool:
+        looked.append(folder)
+        return is_held(folder)
+
+    monkeypatch.setattr(records, "is_held", look)
+    with records.hold_record(made[3]):
+        held = watch.held_of(tmp_path)
+        looked.clear()
+        assert watch.held_of(tmp_path, held) == made[3] and looked == [made[3]]
+    assert watch.held_of(tmp_path, held) is None and set(looked) == set(made)

@@ -19,8 +19,7 @@ COMPLETES = "_FAIRGROUND_COMPLETE"
 
 def main() -> None:
     """Run one verb and exit with its code: see `EXIT_CODES` in `cli.verbs`."""
-    signal.signal(signal.SIGTERM, _interrupt)
-    signal.signal(signal.SIGHUP, _interrupt)
+    _take_signals()
     _replace_what_cannot_be_shown()
     door.rename()
     try:
@@ -68,6 +67,13 @@ def _lab_error() -> Any:
     from fairground.model import LabError
 
     return LabError
+
+
+def _take_signals() -> None:
+    """End a verb as Ctrl-C does when it is told to end, or its terminal closes; `nohup` has asked that the latter ends none."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, _interrupt)
 
 
 def _interrupt(_number: int, _frame: object) -> None:

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import typer
 
-from fairground.cli import say
+from fairground import records
+from fairground.cli import say, typed
 from fairground.cli.arguments import takes
 from fairground.cli.follow import Voice, follow
 from fairground.cli.run import measure_suite
@@ -36,6 +37,7 @@ def demo(_: typer.Context, given: Given) -> None:
     said = ((option.spelling, given[option.name]) for option in (options.VERSION, options.SEATS))
     alone = [options.NO_PRIOR.spelling] if given["no_prior"] else []
     command = " ".join(["./fairground demo", *(f"{spelling} {text}" for spelling, text in said if text is not None), *alone])
+    command += records.database_of(typed.command())
     inputs = Inputs(places, command, database, why_s=reasons.budget_s(given["why"]), prior=not given["no_prior"])
     voice = Voice(given["quiet"], given["as_json"])
     if not (voice.quiet or voice.as_json) and (found := first.look(suite, inputs)) is not None:

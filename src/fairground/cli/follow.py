@@ -17,6 +17,7 @@ from fairground.cli import say, typed
 from fairground.cli.clock import ProgressClock
 from fairground.cli.screen import Screen, duration
 from fairground.cli.seats import tell_seats as tell_seats
+from fairground.cli.streams import is_unread, write
 from fairground.lab.events import (
     Absent,
     Began,
@@ -131,7 +132,9 @@ class _Shown:
             return f"interrupted; all of it is kept: ./fairground report {place}"
         if not self._voice.can_go_on:
             return f"interrupted; what is finished is kept, what was asked is not: ./fairground report {place}"
-        return f"interrupted; what is finished is kept. Go on with: ./fairground {self._voice.again.replace('RUN', place)}"
+        again = self._voice.again.replace("RUN", place)
+        named = "" if self._voice.verb == "try" else records.database_of(typed.command())  # of a try the record keeps it
+        return f"interrupted; what is finished is kept. Go on with: ./fairground {again}{named}"
 
     def warn(self) -> None:
         """Say that a secret was typed where others may find it."""
@@ -150,7 +153,7 @@ class _Shown:
         self.show(event)
 
     def show(self, event: Event) -> bool:
-        """Show an event. False: it is a result, and the caller's."""
+        """Show an event. False: it is a result, and the caller's. Where nobody reads any more the use case is interrupted."""
         match event:
             case Said(sentence):
                 self._note(sentence)
@@ -186,6 +189,8 @@ class _Shown:
                 self._is_whole = self._is_whole or isinstance(event, Finished)
                 self.close()
                 return False
+        if is_unread():
+            raise KeyboardInterrupt
         return True
 
     def _show_run(self, event: Planned | Began | TrialDone) -> None:
@@ -269,7 +274,7 @@ class _Shown:
 
 
 def _line(event: str, **values: Any) -> None:
-    print(json.dumps({"schema": SCHEMA_VERSION, "event": event, **values}), flush=True)
+    write(json.dumps({"schema": SCHEMA_VERSION, "event": event, **values}))
 
 
 def _about(event: Building) -> str:

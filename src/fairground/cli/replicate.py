@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from fairground.cli import say
+from fairground.cli import say, typed
 from fairground.cli.arguments import refuse_beside_resume, takes
 from fairground.cli.follow import Voice, follow
 from fairground.cli.options import NOTHING_MEASURED
@@ -74,7 +74,7 @@ def replicate(context: typer.Context, given: Given) -> None:
         given["markdown"],
         _is_decided(given["until"]),
     )
-    inputs = Inputs(Places.of(os.environ, given["servers"], given["results"]), asked.command, given["database"])
+    inputs = Inputs(Places.of(os.environ, given["servers"], given["results"]), typed.command(), given["database"])
     if given["dry_run"]:
         _say_plans(plans_of(inputs, asked), given["as_json"])
         return

@@ -78,6 +78,8 @@ def _resume(given: Given, place: Placed, inputs: Inputs, voice: Voice) -> None:
     """Go on with a run, here or on hosts."""
     folder = records.find_run(inputs.places.results, given["resume"])
     budget_s = numbers.seconds("--budget", given["budget"]) if given["budget"] else None
+    if budget_s is not None:
+        voice = replace(voice, again=f"{voice.again} --budget {given['budget']}")
     elsewhere.same(folder.name, elsewhere.placed_of(records.read_head(folder).asked), place)
     if (place and elsewhere.SERVER not in dict(place)) or given["hosts"] is None:
         with placed.hosts_of(given, place) as there:

@@ -10,7 +10,7 @@ from typing import Any
 from fairground.cli.board import Table
 from fairground.cli.columns import table
 from fairground.cli.screen import duration
-from fairground.cli.streams import document, line, note, out, plain, talk
+from fairground.cli.streams import document, line, note, out, plain, talk, write
 from fairground.model import SCHEMA_VERSION, Finding, Plan, Run, Severity, foreign
 from fairground.report.boards import Board, boards
 from fairground.report.run import faults, why
@@ -53,7 +53,7 @@ def the_summary(found: Run, path: Path, as_json: bool, tried: TriedBy | None = N
             **({"faults": [row.document for row in broken]} if broken else {}),
             **({"windows": [plain(one) for one in sized]} if sized else {}),
         }
-        print(json.dumps({"schema": SCHEMA_VERSION, "event": "end", **end, "time": time}))
+        write(json.dumps({"schema": SCHEMA_VERSION, "event": "end", **end, "time": time}))
         return
     for sentence in sentences:
         line(sentence)

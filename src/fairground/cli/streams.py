@@ -27,12 +27,26 @@ class Terminal(Console):
             yield Segment(text if control else foreign.clean(text), style, control)
 
     def on_broken_pipe(self) -> None:
-        """Leave it to whoever runs the verb: the base class would end it with exit code 1."""
-        raise BrokenPipeError
+        """Let what is left go nowhere: a reader such as `head` has seen enough. The exit code is still what the verb finds."""
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
 
 
 talk = Terminal(stderr=True, force_interactive=None if "CI" not in os.environ else False)
 out = Terminal(width=None if sys.stdout.isatty() else 150)
+
+
+def is_unread() -> bool:
+    """True if nobody reads one of the streams any more."""
+    return out.quiet or talk.quiet
+
+
+def write(text: str) -> None:
+    """A line for machines on stdout, at once."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        out.on_broken_pipe()
 
 
 def note(sentence: str) -> None:
@@ -52,4 +66,4 @@ def plain(value: Any) -> dict[str, Any]:
 
 def document(fields: dict[str, Any]) -> None:
     """One JSON document on stdout, with the schema that all of ours have. Foreign text in it is escaped by JSON's own rules."""
-    print(json.dumps({"schema": SCHEMA_VERSION, **fields}, indent=2, default=str))
+    write(json.dumps({"schema": SCHEMA_VERSION, **fields}, indent=2, default=str))

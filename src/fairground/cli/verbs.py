@@ -101,7 +101,7 @@ class Verbs(TyperGroup):
         return name, VERBS[name].load(name) if name is not None else listed, rest
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command. A reader that has seen enough, as `head` has, ends it with exit code 0: the parser would say 1."""
+        """Run the command. A reader that has seen enough, as `head` has, is no fault: the parser would say 1."""
         try:
             found = super().invoke(ctx)
             sys.stdout.flush()

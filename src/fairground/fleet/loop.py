@@ -17,8 +17,8 @@ def run(main: Coroutine[Any, Any, None]) -> None:
 
     What does not end when it is cancelled is left behind: some of Dask's tasks wait on for a scheduler that is gone, where this
     machine stood still for a while. LEFT_S is their time.
-    The loop takes the signals: an exception that a handler raises in the middle of Dask's work may be caught there, and then the
-    signal is lost. In the main thread alone.
+    The loop takes the signals, but for the SIGHUP that `nohup` has asked to ignore: an exception that a handler raises in the
+    middle of Dask's work may be caught there, and then the signal is lost. In the main thread alone.
     """
     loop = asyncio.new_event_loop()
     before = {number: signal.getsignal(number) for number in ENDING}
@@ -37,6 +37,8 @@ def run(main: Coroutine[Any, Any, None]) -> None:
 async def _until_told(main: Coroutine[Any, Any, None]) -> None:
     told = asyncio.Event()
     for number in ENDING:
+        if number is signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
+            continue
         asyncio.get_running_loop().add_signal_handler(number, told.set)
     doing = asyncio.ensure_future(main)
     await asyncio.wait((doing, asyncio.ensure_future(told.wait())), return_when=asyncio.FIRST_COMPLETED)

@@ -10,6 +10,8 @@ from fairground.inputs import manifest
 from fairground.model import LabError, Stack
 from fairground.model.contract import Contract
 
+FOLDER = "revisions"
+"""The folder of the worktrees in the cache. One that was removed is forgotten by git when the next is made."""
 WORKING_TREE = "."
 """The name of what is not committed."""
 
@@ -33,7 +35,7 @@ def checked_out(cache: Path, contracts: Mapping[str, Contract], revision: str, s
     if commit is None:
         raise LabError(f"`{revision}` is not a revision of this checkout", "`git log --oneline` shows some")
     top = Path(_git(servers, "rev-parse", "--show-toplevel") or servers)
-    tree = cache / "revisions" / commit[:12]
+    tree = cache / FOLDER / commit[:12]
     if not tree.exists():
         _git(servers, "worktree", "prune")
         if _git(servers, "worktree", "add", "--detach", str(tree), commit) is None:

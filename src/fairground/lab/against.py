@@ -17,7 +17,7 @@ from fairground.lab import compare, service
 from fairground.lab.events import Event, Said, Sink, unheard
 from fairground.lab.preparation import Inputs, prepare
 from fairground.lab.recording import open_record, record_units, until_over
-from fairground.measure import Bench, rounds
+from fairground.measure import Bench, logs, rounds
 from fairground.measure.arm import ServiceArm, seed_of_start
 from fairground.measure.rounds import RoundsEffort
 from fairground.model import Audit, Cell, CellSettings, Finding, LabError, Load, Severity, Topology, Workload, secret
@@ -79,6 +79,7 @@ def _round(bench: Bench, sides: tuple[_Service, _Service], effort: RoundsEffort,
     """One start of the load of both services, and of those that have a command themselves."""
     began = time.monotonic()
     with ExitStack() as held:
+        held.callback(logs.shorten, folder / service.LOG)  # once both have ended: they write to one file
         arms = list[ServiceArm]()
         for side in sides:
             arm = side.up(held, effort, number)
@@ -120,7 +121,7 @@ class _Service:
         child: Child | None = None
         request = service.answering_address(self.request) or self.request
         if self.asked.command is not None:
-            child = service.start(self.bench, self.asked.command, self.inputs.places.environ, self.folder / "server.log")
+            child = service.start(self.bench, self.asked.command, self.inputs.places.environ, self.folder / service.LOG)
             held.callback(child.stop)
             there = service.await_ready(child, self.asked.command[0], self.request)
             if isinstance(there, Finding):

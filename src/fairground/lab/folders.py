@@ -4,37 +4,26 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 
 from fairground import records
 from fairground.host import build
-from fairground.inputs import lone_variant, variants
+from fairground.inputs import lone_variant, revisions, variants
 from fairground.lab.places import Places
 from fairground.model import LabError, storing
-
-
-@dataclass(frozen=True)
-class KeptFolder:
-    """A folder that takes space; `bytes` is what it took before it was removed, and `left` what stayed in it."""
-
-    what: str
-    folder: str
-    bytes: int
-    removed: bool
-    left: tuple[str, ...] = ()
+from fairground.records import KeptFolder
 
 
 def clean(places: Places, remove: Collection[str] = ()) -> tuple[KeptFolder, ...]:
-    """The sizes of `builds`, `databases` and `runs`; those named in `remove` are removed. Of `runs` only what is the lab's."""
-    folders = {"builds": places.cache / "builds", "databases": places.cache / "postgres", "runs": places.results}
-    rows = list[KeptFolder]()
-    for name, folder in folders.items():
-        own = records.own_of(folder) if name == "runs" else (folder,)
-        taken = sum(map(records.size, own))
-        records.remove(own if name in remove else ())
-        rows.append(KeptFolder(name, str(folder), taken, name in remove, records.names_in(folder) if name in remove else ()))
-    return tuple(rows)
+    """The sizes of `builds`, `revisions`, `databases` and `runs`; those named in `remove` are removed. Of `runs` the lab's own.
+
+    LabError while one of these runs is measured into: what is removed may be in use.
+    """
+    for own in records.own_of(places.results) if remove else ():
+        records.require_free(own)
+    cached = {"builds": "builds", "revisions": revisions.FOLDER, "databases": "postgres"}
+    folders = {**{name: places.cache / place for name, place in cached.items()}, "runs": places.results}
+    return tuple(records.clear(name, folder, name in remove, name == "runs") for name, folder in folders.items())
 
 
 def new(places: Places, name: str, source: str, variant: str = "") -> Path:

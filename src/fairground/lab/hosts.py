@@ -81,7 +81,7 @@ def run(suite: Suite, there: Fleet, inputs: Inputs) -> Generator[Event]:
         stacks=alike.stack_infos(chosen, answers),
         workloads=texts(frozen, workloads),
     )
-    with resumable(folder), records.hold_record(folder):
+    with resumable(folder, inputs), records.hold_record(folder):
         yield from measure_shares(records.load_run(folder), there, _digests(chosen))
     yield from end(folder, inputs)
 
@@ -96,10 +96,13 @@ def resume(folder: Path, there: Fleet, inputs: Inputs, budget_s: float | None = 
     left = records.left_of(known)
     if left and (not known.finished or budget_s is not None):
         known = records.with_budget(known, budget_s)
+        there = there if budget_s is None else replace(there, again=f"{there.again} --budget {budget_s:g}s")
         yield from map(Said, there.remarks)
         chosen = manifest.stacks_of(left, inputs.places.load_servers())
         require_stacks(known, left, chosen, inputs.places)
         head = records.read_head(folder)
+        records.require_free(folder)
+        records.require_database(head, None)
         infos = {one.id: replace(head.stacks[one.id], content_hash=build.content_hash(one.server.folder)) for one in chosen}
         records.require_same(head, replace(head, stacks=infos))
         answers = yield from _ready(there, replace(known.plan, slots=tuple(left)), chosen)
@@ -111,8 +114,9 @@ def resume(folder: Path, there: Fleet, inputs: Inputs, budget_s: float | None = 
         records.require_same(head, replace(head, versions={**head.versions, **versions}))
         assert answers[0].machine is not None
         alike.require_kind(f"run `{known.id}` was begun on another kind of machine", known.machine, answers[0].machine)
-        with resumable(folder), records.hold_record(folder):
-            yield from measure_shares(known, there, _digests(chosen))
+        with resumable(folder, inputs, budget_s), records.hold_record(folder):
+            records.reopen_run(folder, budget_s)
+            yield from measure_shares(replace(records.load_run(folder), plan=known.plan), there, _digests(chosen))
     yield from end(folder, inputs)
 
 

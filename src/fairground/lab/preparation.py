@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairground import generators, topology
+from fairground import generators, records, topology
 from fairground.fleet.others import HERE, Others
 from fairground.host import Keeper, build, machine
 from fairground.host.awake import hold_awake
@@ -63,9 +63,13 @@ def prepare(
     """Start the keeper, build the servers of `stacks`, start the database servers of `cells`, and keep processors from idling.
 
     Without a cell no database server is started. `awake`: whether processors must be kept from idling; None: as the surroundings
-    say. LabError where fewer than `least` of the cells can be measured here.
+    say. LabError where fewer than `least` of the cells can be measured here, or a record cannot go on.
     """
     places, there, path = inputs.places, inputs.elsewhere, inputs.places.environ.get("PATH")
+    if (begun := inputs.record) is not None:
+        records.require_free(begun.folder)
+        if cells:
+            records.require_database(begun.head, inputs.database_url)
     with ExitStack() as held:
         for remark in there.remarks:
             sink(Said(remark))

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from fairground import topology
+from fairground import records, topology
 from fairground.inputs import numbers
 from fairground.lab import pages, why
 from fairground.lab.events import Event, Finished, Said, TriedReason, Trying
@@ -48,7 +48,8 @@ def try_reasons(
         left_s = end_s - now()
         if left_s < LEAST_S:
             left_out = ", ".join(other.reason for other in asked[place:])
-            yield Said(f"no time is left for {left_out}: ./fairground run --resume {shlex.quote(run.id)} --why 3m")
+            again = f"./fairground run --resume {shlex.quote(run.id)} --why 3m{records.database_of(inputs.command)}"
+            yield Said(f"no time is left for {left_out}: {again}")
             return
         share_s = left_s / max(1, min(len(asked) - place, int(left_s // EACH_S)))
         one = replace(one, budget_s=share_s - SETUP_S)
@@ -63,7 +64,8 @@ def try_reasons(
 
 def _experiment(asked: WhyAsked, inputs: Inputs) -> Iterator[Event]:
     words = ["why", asked.run, *asked.cell.id.split(), "--reason", asked.reason, "--budget", f"{asked.budget_s:.0f}s"]
-    for event in why.try_reason(replace(inputs, command="./fairground " + shlex.join(words)), asked):
+    command = f"./fairground {shlex.join(words)}{records.database_of(inputs.command)}"
+    for event in why.try_reason(replace(inputs, command=command), asked):
         if isinstance(event, Finished):
             pages.write(event.record)
             yield TriedReason(event.record)

@@ -67,7 +67,9 @@ def record_units(record: Record[Any, Any], units: Units) -> Iterator[Event]:
     yield RecordOpened(record)
     kind = record.head.kind
     again = f"./fairground {BY_OPTION.get(kind, VERBS[kind])} --resume {shlex.quote(str(record.folder))}"
+    again += "" if kind is RecordKind.TRY else records.database_of(record.head.command)
     with error.resumable(record.folder, again), records.hold_record(record.folder), closing(units):
+        records.require_unchanged(record)
         try:
             for one in units if record.end is None else ():
                 match one:

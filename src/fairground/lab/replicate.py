@@ -50,7 +50,7 @@ class ReplicationAsked:
 
 def replicate_suites(inputs: Inputs, asked: ReplicationAsked, sink: Sink = unheard) -> Generator[Event]:
     """Measure the suite's cells, or take runs that are there; the last event is `Replicated`."""
-    chosen, carried = suite(inputs, asked), replace(inputs, command=asked.command)
+    chosen, carried = suite(inputs, asked), replace(inputs, command=asked.command + records.database_of(inputs.command))
     if asked.of_runs:
         yield _judged(chosen, _named(chosen, inputs, asked), asked)
     elif asked.decided:
@@ -153,7 +153,7 @@ def plans_of(inputs: Inputs, asked: ReplicationAsked) -> dict[str, Plan]:
     if asked.of_runs or asked.resume is not None:
         raise LabError("a run that is there needs no plan", "leave out `--dry-run`, or `--run` and `--resume`")
     names = with_claims(inputs.places) if asked.suite == ALL else [asked.suite]
-    carried = replace(inputs, command=asked.command)
+    carried = replace(inputs, command=asked.command + records.database_of(inputs.command))
     return {name: run.dry_run(suite(inputs, replace(asked, suite=name)), carried) for name in names}
 
 

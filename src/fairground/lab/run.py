@@ -15,19 +15,7 @@ from fairground.lab import pages, reasons, setup
 from fairground.lab.events import Began, Event, Planned, Said, Sink, TrialDone, unheard
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs, Testbed, prepare
-from fairground.model import (
-    OWN_MAJOR,
-    LabError,
-    LoadRequest,
-    Plan,
-    PlanSlot,
-    Run,
-    Stack,
-    Suite,
-    Workload,
-    error,
-    secret,
-)
+from fairground.model import OWN_MAJOR, LabError, LoadRequest, Plan, PlanSlot, Run, Stack, Suite, Workload, error, secret
 from fairground.postgres import databases
 from fairground.run import ceilings, plan, remembering, runner
 
@@ -56,7 +44,7 @@ def run_suite(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[E
         frozen = remembering.recall(frozen, testbed.machine, inputs.places.cache, inputs.prior, lambda it: sink(Said(it)))
         folder = create_folder(inputs.places.results, frozen, testbed, texts(frozen, workloads))
         testbed.bench.keeper.guard(folder)
-        with resumable(folder), records.hold_record(folder):
+        with resumable(folder, inputs), records.hold_record(folder):
             yield from _measure(frozen, folder, stacks, workloads, testbed)
     remembering.keep(folder, inputs.places.cache, lambda it: sink(Said(it)))
     yield from end(folder, inputs)
@@ -70,16 +58,16 @@ def resume_run(folder: Path, inputs: Inputs, budget_s: float | None = None, sink
     known, places = records.load_run(folder), inputs.places
     left = records.left_of(known)
     if left and (not known.finished or budget_s is not None):
-        known = records.with_budget(known, budget_s)
+        known, begun = records.with_budget(known, budget_s), records.load(folder)
         stacks = manifest.stacks_of(left, places.load_servers())
         require_stacks(known, left, stacks, places)
         cells = known.plan.cells
-        with prepare(inputs, cells, stacks, sink, known.machine.awake, len(cells)) as testbed:
-            head = records.read_head(folder)
-            versions = {**head.versions, **testbed.versions}  # what is left may need less
-            records.require_same(head, replace(head, versions=versions, stacks=testbed.stacks))
+        with prepare(replace(inputs, record=begun), cells, stacks, sink, known.machine.awake, len(cells)) as testbed:
+            versions = {**begun.head.versions, **testbed.versions}  # what is left may need less
+            records.require_same(begun.head, replace(begun.head, versions=versions, stacks=testbed.stacks))
             testbed.bench.keeper.guard(folder)
-            with resumable(folder), records.hold_record(folder):
+            with resumable(folder, inputs, budget_s), records.hold_record(folder):
+                records.reopen_run(folder, budget_s)
                 yield from _measure(known.plan, folder, stacks, places.workloads(), testbed)
         remembering.keep(folder, inputs.places.cache, lambda it: sink(Said(it)))
     yield from end(folder, inputs)
@@ -87,18 +75,20 @@ def resume_run(folder: Path, inputs: Inputs, budget_s: float | None = None, sink
 
 def end(folder: Path, inputs: Inputs) -> Iterator[Event]:
     """Write a run's pages; where there is time for experiments, these first, and the pages once more."""
-    with resumable(folder):
+    with resumable(folder, inputs):
         written = pages.report(folder)
     if inputs.why_s is not None:
+        records.require_database(records.read_head(folder), inputs.database_url)
         yield from reasons.try_reasons(written.run, written.tried, inputs, inputs.why_s)
-        with resumable(folder):
+        with resumable(folder, inputs):
             written = pages.report(folder)
     yield written
 
 
-def resumable(folder: Path) -> AbstractContextManager[None]:
-    """Add the command that goes on with the run to whatever the machine refuses meanwhile."""
-    return error.resumable(folder, f"./fairground run --resume {shlex.quote(str(folder))}")
+def resumable(folder: Path, inputs: Inputs, budget_s: float | None = None) -> AbstractContextManager[None]:
+    """Add the command that goes on with the run, under its new budget, to whatever the machine refuses meanwhile."""
+    more = records.database_of(inputs.command) + ("" if budget_s is None else f" --budget {budget_s:g}s")
+    return error.resumable(folder, f"./fairground run --resume {shlex.quote(str(folder))}{more}")
 
 
 # ---------------------------------------------------------------- plans

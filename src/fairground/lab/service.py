@@ -20,7 +20,7 @@ from fairground.inputs.shell_words import ASSIGNED
 from fairground.lab.events import Event, Going, Said, Sink, unheard
 from fairground.lab.preparation import Inputs, prepare
 from fairground.lab.recording import NewEntry, Units, open_record, record_units
-from fairground.measure import Bench
+from fairground.measure import Bench, logs
 from fairground.measure.arm import Ended, ServiceArm
 from fairground.measure.session import ArmSession
 from fairground.model import Cell, CellSettings, Finding, LabError, Load, MachineError, Severity, Topology, foreign
@@ -30,6 +30,8 @@ from fairground.model.secret import PRIVATE
 from fairground.postgres import DatabaseBeside, StatementCost
 from fairground.stats import forecast
 
+LOG = "server.log"
+"""What a service writes that the lab started; its beginning and end are kept."""
 READY_S = 30.0
 SHOWN_CHARACTERS = 120
 NORMALISED = frozenset(["SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "WITH", "VALUES", "TABLE"])
@@ -108,7 +110,7 @@ def measure_parts(subject: Subject, done: Sequence[ServicePart]) -> Iterator[Ahe
     if command is None:
         yield from _parts(subject, None, done)
         return
-    child = start(subject.bench, command, subject.environ, subject.folder / "server.log")
+    child = start(subject.bench, command, subject.environ, subject.folder / LOG)
     words, _ = without_settings(command, subject.environ)
     try:
         there, said = await_ready(child, words[0], request), set[str]()
@@ -129,6 +131,7 @@ def measure_parts(subject: Subject, done: Sequence[ServicePart]) -> Iterator[Ahe
             yield ServicePart(Unit.SERVICE, findings=(fault,))
     finally:
         child.stop()
+        logs.shorten(subject.folder / LOG)
 
 
 def start(bench: Bench, command: Sequence[str], environ: Mapping[str, str], log: Path) -> Child:

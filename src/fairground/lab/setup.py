@@ -14,14 +14,7 @@ from fairground.host import machine, seats
 from fairground.inputs import numbers
 from fairground.inputs.roots import ROOT
 from fairground.lab.places import Places
-from fairground.model import (
-    Cell,
-    CellSettings,
-    FaultKind,
-    LabError,
-    Load,
-    Seats,
-)
+from fairground.model import Cell, CellSettings, FaultKind, LabError, Load, Seats
 from fairground.model.fault import DATABASE_FAULTS
 
 THREADS_PER_CORE = 8

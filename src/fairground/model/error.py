@@ -63,6 +63,7 @@ STORAGE = {
     errno.ENOTDIR: ("a file stands where a folder should be", _MOVE),
     errno.EEXIST: ("a file stands where a folder should be", _MOVE),
     errno.EISDIR: ("a folder stands where a file should be", "move the folder away, or choose another folder"),
+    errno.ENAMETOOLONG: ("its name is too long", "choose another folder"),
     errno.EIO: ("the disk fails", "dmesg says more; choose a folder on another disk"),
 }
 """What a file system says of a file that cannot be written → why, and what mends it."""

@@ -5,11 +5,11 @@ has of its own. `listing` finds records in a folder of results, `removal` clears
 `memory` keeps what runs scattered by, in the cache.
 """
 
-from fairground.records.hold import hold_record, is_held
+from fairground.records.hold import hold_record, is_held, require_free
 from fairground.records.journal import scrub_folder
 from fairground.records.listing import Damaged, find, find_run, is_kind, list_all, of_kind, size
 from fairground.records.memory import add_run, foretell, load_memory
-from fairground.records.removal import SERVE_WORD, SITE, names_in, own_of, remove
+from fairground.records.removal import SERVE_WORD, SITE, KeptFolder, clear, own_of
 from fairground.records.runs import (
     ATTEMPTS,
     append_limit,
@@ -31,7 +31,19 @@ from fairground.records.runs import (
     write_qualification,
 )
 from fairground.records.shapes import ENTRIES, HEAD, SHAPES, json_schema
-from fairground.records.store import append, create, discard, end, kind_of, load, read_head, require_same
+from fairground.records.store import (
+    append,
+    create,
+    database_of,
+    discard,
+    end,
+    kind_of,
+    load,
+    read_head,
+    require_database,
+    require_same,
+    require_unchanged,
+)
 
 __all__ = [
     "ATTEMPTS",
@@ -41,12 +53,15 @@ __all__ = [
     "SHAPES",
     "SITE",
     "Damaged",
+    "KeptFolder",
     "add_run",
     "append",
     "append_limit",
     "append_trial",
+    "clear",
     "create",
     "create_run",
+    "database_of",
     "discard",
     "done_of",
     "done_slots",
@@ -66,13 +81,14 @@ __all__ = [
     "load",
     "load_memory",
     "load_run",
-    "names_in",
     "of_kind",
     "own_of",
     "read_head",
-    "remove",
     "reopen_run",
+    "require_database",
+    "require_free",
     "require_same",
+    "require_unchanged",
     "run_of",
     "run_so_far",
     "scrub_folder",

@@ -37,10 +37,16 @@ def hold_record(folder: Path) -> Iterator[None]:
                 break
             time.sleep(PAUSE_S)
         else:
-            raise LabError(f"`{folder}` is measured into by another process", "wait for its end, or interrupt it")
+            raise _held(folder)
         yield
     finally:
         os.close(place)
+
+
+def require_free(folder: Path) -> None:
+    """Raise LabError if somebody measures into a record now, before anything is built or started beside that."""
+    if is_held(folder):
+        raise _held(folder)
 
 
 def is_held(folder: Path) -> bool:
@@ -53,6 +59,10 @@ def is_held(folder: Path) -> bool:
         return not _locked(place, fcntl.LOCK_SH)
     finally:
         os.close(place)
+
+
+def _held(folder: Path) -> LabError:
+    return LabError(f"`{folder}` is measured into by another process", "wait for its end, or interrupt it")
 
 
 def _open_head(folder: Path) -> int:

@@ -10,6 +10,7 @@ import errno
 import json
 import os
 import re
+import secrets
 import shutil
 import stat
 from collections.abc import Iterator, Mapping
@@ -45,13 +46,16 @@ def write(path: Path, content: bytes, mode: int = PRIVATE) -> None:
 
 
 def replace(path: Path, content: bytes, mode: int = PRIVATE) -> Path:
-    """Write a file in place of an earlier one. A reader meets the old text or the new, and no half of either."""
-    partial = path.with_suffix(".partial")
+    """Write a file in place of an earlier one. A reader meets the old text or the new, and no half of either.
+
+    Each writer has a half of its own: two may write one page at once, and the later one's stays.
+    """
+    partial = path.with_name(f"{path.stem}-{secrets.token_hex(4)}.partial")
     try:
         write(partial, content, mode)
         with storing(path):
             partial.replace(path)
-    except StorageError:
+    except BaseException:
         partial.unlink(missing_ok=True)  # a half of it takes the space that is lacking
         raise
     return path

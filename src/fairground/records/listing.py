@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,7 +115,7 @@ def _damaged_heads(results: Path) -> Iterator[Damaged]:
 
 def _heads(results: Path) -> Iterator[tuple[Path, tuple[RecordKind, float] | Damaged]]:
     """The folders in `results` that have a head, by name. Of each what its head says, or why that cannot be read."""
-    for folder in sorted(path for path in results.iterdir() if path.is_dir()) if results.is_dir() else []:
+    for folder in sorted(filter(os.path.isdir, results.iterdir())) if os.path.isdir(results) else []:
         if journal.leads_out(folder, results):
             yield folder, Damaged(folder, f"`{folder.name}` is a link out of `{results}`, and is not followed")
             continue
@@ -125,5 +126,5 @@ def _heads(results: Path) -> Iterator[tuple[Path, tuple[RecordKind, float] | Dam
             continue
         if found is not None:
             yield folder, found
-        elif (folder / ENTRIES).is_file() and (folder / ENTRIES).stat().st_size:  # of a record that begins they are empty
+        elif os.path.isfile(folder / ENTRIES) and (folder / ENTRIES).stat().st_size:  # of a record that begins they are empty
             yield folder, Damaged(folder, f"`{folder.name}` has measurements, and no `{HEAD}`")

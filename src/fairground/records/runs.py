@@ -79,9 +79,10 @@ def end_run(folder: Path, ending: Ending) -> None:
     shapes.write(folder, RecordKind.RUN, END, ending)
 
 
-def reopen_run(folder: Path) -> None:
-    """Forget why the run ended early: it goes on."""
-    (folder / END).unlink(missing_ok=True)
+def reopen_run(folder: Path, budget_s: float | None) -> None:
+    """Forget why the run ended early, where it goes on under another budget. For who holds it: what is refused keeps its end."""
+    if budget_s is not None:
+        (folder / END).unlink(missing_ok=True)
 
 
 def write_judged(folder: Path, suite: str, runs: Sequence[str], looks: int) -> None:
@@ -106,12 +107,11 @@ def trial_folder(folder: Path, slot: PlanSlot, attempt: int) -> Path:
 
 
 def with_budget(known: Run, budget_s: float | None) -> Run:
-    """Open a run again, under another budget."""
+    """Put a run under another budget. LabError where it has none."""
     if budget_s is None:
         return known
     if known.plan.budget_s is None:
         raise LabError(f"run `{known.id}` has no budget: it ends with its plan", "leave `--budget` out")
-    reopen_run(known.folder)
     return replace(known, plan=replace(known.plan, budget_s=budget_s))
 
 

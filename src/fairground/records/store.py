@@ -11,6 +11,8 @@ A number that is not finite is written as null, for JSON has no other word for i
 
 from __future__ import annotations
 
+import os
+import shlex
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -100,7 +102,7 @@ def kind_of(folder: Path) -> RecordKind | None:
 
 def kind_and_start(folder: Path) -> tuple[RecordKind, float] | None:
     """The kind of a folder's record, as `kind_of`, and its start in seconds of Unix. The rest of the head is not checked."""
-    if not (folder / HEAD).is_file():
+    if not os.path.isfile(folder / HEAD):  # false for a folder that may not be read, too, and for a name that is too long
         return None
     head = journal.whole(folder / HEAD)
     schema, kind = (head.get("schema"), head.get("kind")) if isinstance(head, dict) else (None, None)
@@ -120,6 +122,36 @@ def kind_and_start(folder: Path) -> tuple[RecordKind, float] | None:
 
 
 # ---------------------------------------------------------------- going on
+
+
+def database_of(command: str) -> str:
+    """The option by which a command names its database, such as ` --database @FILE`; empty where it names none."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return ""
+    values = [word.partition("=")[2] or "".join(words[place + 1 : place + 2]) for place, word in enumerate(words)
+              if word.partition("=")[0] == "--database"]  # fmt: skip
+    return f" --database {shlex.quote(values[-1])}" if values else ""
+
+
+def require_database(before: Head[Any], url: str | None) -> None:
+    """Raise LabError if a record of a given database would go on on the lab's own, or the reverse."""
+    begun = database_of(before.command)
+    if begun and url is None:
+        sentence = f"`{before.id}` was begun with `--database`, and a record is of one database server"
+        raise LabError(sentence, f"name it again:{begun}")
+    if url is not None and not begun:
+        sentence = f"`{before.id}` was begun without `--database`, and a record is of one database server"
+        raise LabError(sentence, "leave it out, or begin anew")
+
+
+def require_unchanged(record: Record[Any, Any]) -> None:
+    """Raise LabError if somebody measured into a record since it was read: what is missing of it is something else now."""
+    entries, end = (shapes.read(record.folder, record.head.kind, name) for name in (ENTRIES, END))
+    if len(entries) > len(record.entries) or (end is not None and record.end is None):
+        sentence = f"another process has measured into `{record.id}` since it was read"
+        raise LabError(sentence, "give the same command again: it goes on with what is missing now")
 
 
 def require_same(before: Head[Any], now: Head[Any]) -> None:

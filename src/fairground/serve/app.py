@@ -31,7 +31,7 @@ from fairground.serve import asked
 from fairground.serve.guard import Guard
 from fairground.serve.job import JobProcess, LabJob
 from fairground.serve.picture import RunPicture
-from fairground.serve.watch import RunWatch, latest, measuring
+from fairground.serve.watch import RunWatch, held_of, latest
 
 LOOK_S = 0.5
 """Seconds between two looks at what is new for a browser that watches."""
@@ -58,6 +58,8 @@ class Lab:
         """The thread that starts processes, as long as the lab lives: they are interrupted when it ends."""
         self._word = places.results / records.SERVE_WORD
         self._before = JobProcess.read(self._word)
+        self._held: Path | None = None
+        """The record that was measured into at the last look; None where there was none."""
         self._trouble = ""
         """Why no pages are written; empty where they are."""
         self._unseen = ""
@@ -94,15 +96,24 @@ class Lab:
                 job.stop()
                 job.wait()
         self._starter.shutdown()
-        if self._job is not None:
+        if self._job is not None and JobProcess.read(self._word) is None:  # else it is that of another server
             self._word.unlink(missing_ok=True)
 
     def _start(self, words: Sequence[str]) -> LabJob:
         return self._starter.submit(LabJob, words, self.places.environ).result()
 
     def _measures(self) -> bool:
-        """True if something is measured: begun here, by an earlier server of these results, or by anybody else."""
-        return any(one is not None and one.running for one in (self._job, self._before)) or measuring(self.places.results)
+        """True if something is measured: begun here, by another server of these results, or by anybody else.
+
+        What another server began has no record while it builds: the word of it is read anew each time.
+        """
+        if self._job is not None and self._job.running:
+            return True
+        self._before = JobProcess.read(self._word)
+        if self._before is not None and self._before.running:
+            return True
+        self._held = held_of(self.places.results, self._held)
+        return self._held is not None
 
     def state(self) -> dict[str, Any]:
         """All that the page shows: the measurement begun here, and the run that was written to last."""

@@ -51,12 +51,15 @@ class RunWatch:
         return records.is_held(self.folder)
 
     def _left_s(self, done: Collection[int]) -> float:
-        """Share the time of what is left among the hosts seen so far; it is no more than is left of a budget."""
+        """Share the time of what is left among the hosts seen so far. It is no more than is left of a budget.
+
+        One that is spent says nothing: the run goes on under a larger one, which is not kept.
+        """
         hosts = len({one.machine for one in self.entries}) or 1
         mean = sum(one.duration_s for one in self.entries) / len(self.entries) if self.entries else None
         left_s = plan.remaining_s(self._plan, done, mean) / hosts
-        budget_s = self._plan.budget_s
-        return left_s if budget_s is None else max(0.0, min(left_s, budget_s - stopping.spent_s(self.entries) / hosts))
+        of_budget_s = (self._plan.budget_s or 0.0) - stopping.spent_s(self.entries) / hosts
+        return min(left_s, of_budget_s) if of_budget_s > 0 else left_s
 
     def _read(self) -> None:
         """Take in the lines that are new; a line without its end is left for the next look."""
@@ -66,9 +69,14 @@ class RunWatch:
         self.entries += [records.trial_of(line) for line in whole.splitlines()]
 
 
-def measuring(results: Path) -> bool:
-    """True if a record of any kind is measured into, by whomever."""
-    return any(records.is_held(path.parent) for path in _entries(results))
+def held_of(results: Path, before: Path | None = None) -> Path | None:
+    """The folder of a record of any kind that is measured into, by whomever; None where there is none.
+
+    The one that was held `before` is looked at first, and the others once it is free: looking must cost a measurement nothing.
+    """
+    if before is not None and records.is_held(before):
+        return before
+    return next((path.parent for path in _entries(results) if records.is_held(path.parent)), None)
 
 
 def _entries(results: Path) -> list[Path]:
