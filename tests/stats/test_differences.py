@@ -69,6 +69,15 @@ def test_a_real_difference_is_found_as_often_as_promised() -> None:
     assert 0.70 <= found / 300 <= 0.90
 
 
+def test_a_detectable_change_is_seen_beyond_the_floor() -> None:
+    """Of simulated runs whose stacks differ by what is promised, 8 of 10 measure that beyond the floor, and not half of them."""
+    promised = differences.differences_of({"a": Estimate(0.0, 0.01, 60.0, 6)}, 0.035)["a"].detectable
+    assert promised is not None and promised > 0.04
+    seen = numpy.random.default_rng(4).normal(math.log1p(promised), 0.01, 500)
+    words = [differences.of_estimate(Estimate(float(middle), 0.01, 60.0, 6), 0.035).word for middle in seen]
+    assert 0.75 <= words.count(DifferenceWord.FASTER) / 500 <= 0.85
+
+
 def test_a_table_is_held_to_its_number() -> None:
     """One lucky row among many identical ones is not called; a strong one is."""
     rows = {f"row {number}": simulated(number, 1.0, 0.05, 12) for number in range(30)}

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from fairground.model import CellSettings, Durability, Finding, Load, Plan, PoolScope, Run, Severity, Trial, Verdict, foreign
 from fairground.report.boards import Board, BoardRow
 from fairground.report.text import seats
-from fairground.stats import intervals
+from fairground.stats import intervals, precision
 from fairground.stats.comparisons import Comparison, HeldStack, Quantity
 from fairground.stats.differences import PRACTICAL, DifferenceWord
 from fairground.stats.modes import StartModes
@@ -221,12 +221,17 @@ def _unclear(rows: Sequence[HeldStack], found: Comparison) -> list[str]:
         reach = "is wider than a factor of ten"
     interval = "the interval of their ratio" if len(rows) == 1 else "the widest interval of a ratio"
     names = join_names([row.stack for row in rows])
-    return [f"This run cannot tell {names} from {found.anchor}: {interval} {reach}. {would_decide(rows, found.block_s)}"]
+    decides = would_decide(rows, found.block_s, found.floor or 0.0)
+    return [f"This run cannot tell {names} from {found.anchor}: {interval} {reach}. {decides}"]
 
 
-def would_decide(rows: Sequence[HeldStack], block_s: float | None) -> str:
+def would_decide(rows: Sequence[HeldStack], block_s: float | None, floor: float = 0.0) -> str:
     """`About 12 more blocks, 6 min 10 s, would decide it.`: of several rows for the one that takes longest."""
     more = [row.more_blocks for row in rows]
+    hidden = [row.stack for row in rows if row.more_blocks is None and precision.is_hidden(row.estimate, floor)]
+    if hidden:
+        what = "it" if len(rows) == 1 else join_names(hidden)
+        return f"No number of blocks would decide {what}: identical stacks of this run differ by up to {percent(floor)}."
     if not more or None in more:
         return "No realistic number of blocks would decide it."
     most = max(count for count in more if count is not None)
