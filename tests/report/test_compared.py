@@ -109,6 +109,15 @@ def test_what_the_noise_floor_hides_is_not_decided_by_more_blocks() -> None:
     assert said.endswith("No number of blocks would decide it: identical stacks of this run differ by up to 6.0 %.")
 
 
+def test_what_the_number_of_pairs_holds_back_is_told_of_them() -> None:
+    """An interval off 1 that is not called among ten pairs says that it is not corrected for them."""
+    near = Estimate(0.0296, 0.0027, 2.0, 3)
+    (said,) = words.against(comparison(held("b", near, tested=10), None, 10))
+    assert " reaches from +1.8 to +4.2 %, before it is corrected for 10 pairs of stacks. About " in said
+    (called,) = words.against(comparison(held("b", near), None))
+    assert called.startswith("b gives 3.0 % more than a") and "corrected" not in called
+
+
 def test_one_block_claims_no_difference() -> None:
     """Without a second block the box says that nothing can be judged, and no rank or group is on the page."""
     found, _, belief = said(fixture.one_block())

@@ -62,6 +62,8 @@ class ComparisonLine:
     """What gives one of `ratios`."""
     least: int = 2
     """Fewer ratios than these decide nothing."""
+    tested: int = 1
+    """So many comparisons are held to their number together, of which this is one."""
 
     @property
     def change(self) -> Change | None:
@@ -74,7 +76,7 @@ class ComparisonLine:
         """The measurement that is still needed where the word is inconclusive; None elsewhere, and where no spread is known."""
         if self.difference.word is not DifferenceWord.INCONCLUSIVE:
             return None
-        return precision.need(self.ratios, self.margin, self.least, self.each_s)
+        return precision.need(self.ratios, self.margin, self.least, self.each_s, self.tested)
 
     @property
     def better(self) -> tuple[float, ...]:
@@ -129,6 +131,12 @@ def lines(cell: str, rounds: Sequence[Round], decision: Decision, margin: float)
         turned = tuple(1 / ratio for ratio in decision.efforts)
         every.append(ComparisonLine(cell, "server instructions", "per answer", a, b, decision.effort, False, turned))
     return tuple(replace(line, margin=margin, each_s=each_s, each="start", least=JUDGED_ROUNDS) for line in every)
+
+
+def number_note(tested: int) -> tuple[str, ...]:
+    """Say that verdicts are held to the number of comparisons; empty for one."""
+    said = f"each verdict is held to all {tested} comparisons together, and each interval is of its own alone"
+    return (said,) if tested > 1 else ()
 
 
 def mean(values: Sequence[float | None]) -> float | None:

@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fairground.stats.differences import estimate_of
 from fairground.stats.fit import Estimate
-from fairground.stats.intervals import student, t_interval
+from fairground.stats.intervals import student
 
 MOST = 1_000_000
 """So many values are as good as never."""
@@ -81,15 +82,15 @@ def need(
 ) -> RoundsNeed | None:
     """Tell what these ratios lack until they settle a margin, one more for each `each_s` seconds; None for fewer than two.
 
-    `least` rounds are needed in any case, and one is always missing: who asks was not decided.
+    `least` rounds are needed in any case, and one is always missing: who asks was not decided. `tested`: so many comparisons are
+    held to their number together, of which this is one.
     """
-    logs = [math.log(ratio) for ratio in ratios]
-    interval = t_interval(logs)
-    if interval is None:
+    found = estimate_of(ratios)
+    if found is None:
         return None
-    count = len(logs)
-    spread = math.sqrt(math.fsum((value - interval.middle) ** 2 for value in logs) / (count - 1))
-    needed = values_needed(spread, deciding_width(margin))
+    count, confidence = found.blocks, 1 - 0.05 / tested
+    interval = found.interval(confidence)
+    needed = values_needed(found.spread, deciding_width(margin), confidence)
     more = None if needed is None else max(1, least - count, needed - count)
     seconds = None if more is None or each_s is None else more * each_s
     return RoundsNeed(margin, None if count < least else math.expm1(interval.high - interval.low), more, seconds)

@@ -217,6 +217,8 @@ def _unclear(rows: Sequence[HeldStack], found: Comparison) -> list[str]:
         return []
     widest = max(known, key=lambda ratio: ratio.high / ratio.low)
     reach = f"reaches from {signed_share(widest.low - 1)} to {signed_share(widest.high - 1)} %"
+    if (widest.low > 1 or widest.high < 1) and found.pairs > 1:
+        reach += f", before it is corrected for {plural(found.pairs, 'pair')} of stacks"
     if widest.high / widest.low > 10:
         reach = "is wider than a factor of ten"
     interval = "the interval of their ratio" if len(rows) == 1 else "the widest interval of a ratio"
