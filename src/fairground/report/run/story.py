@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairground.report.boards import Board, BoardRow
+from fairground.report.boards import Board, BoardRow, distinction_of
 from fairground.report.run.crossing import Crossing
 from fairground.report.run.grid import meaning, reason_of
 from fairground.report.run.headline import leaders
@@ -28,8 +28,8 @@ def story(boards: Sequence[Board], crossings: Sequence[Crossing], tried: TriedBy
     said = [
         *order,
         who_leads(judged),
-        widest(judged),
-        *(alike(board, tried) for board in judged if not (order and board.workload == crossings[0].row.cell.workload)),
+        widest(judged, boards),
+        *(alike(board, tried, boards) for board in judged if not (order and board.workload == crossings[0].row.cell.workload)),
     ]
     found = [sentence for sentence in said if sentence]
     return tuple(found[:MOST_SENTENCES]) or (spans(boards, tried),)
@@ -63,14 +63,17 @@ def lock_order(crossings: Sequence[Crossing]) -> tuple[str, ...]:
 
 
 def who_leads(judged: Sequence[Board]) -> str:
-    """Say who is in front on how many workloads; empty where fewer than two workloads tell stacks apart."""
+    """Say who is in front on how many workloads; empty where fewer than two workloads tell stacks apart.
+
+    Empty, too, where a workload was measured under several conditions, each of which may have another leader.
+    """
     found = {board.workload: board.goodput for board in judged if board.goodput is not None}
-    if sum(len(one.groups) > 1 for one in found.values()) < 2:
+    if len(found) != len(judged) or sum(len(one.groups) > 1 for one in found.values()) < 2:
         return ""
     return leaders(found, with_ties=False)
 
 
-def widest(judged: Sequence[Board]) -> str:
+def widest(judged: Sequence[Board], shown: Sequence[Board] = ()) -> str:
     """Say where the choice of a stack matters most, by the widest ratio of two stacks that are told apart."""
     apart = [(board.goodput.gaps[0], board) for board in judged if board.goodput is not None and board.goodput.gaps]
     if not apart:
@@ -78,22 +81,23 @@ def widest(judged: Sequence[Board]) -> str:
     (ratio, first, last), board = max(apart, key=lambda one: one[0][0].middle)
     most = " most" if len(judged) > 1 else ""
     return (
-        f"The choice matters{most} on `{board.workload}`: {first} gives {_factor(ratio.middle)} times "
+        f"The choice matters{most} on {_where(board, shown)}: {first} gives {_factor(ratio.middle)} times "
         f"as much as {last} (95 % CI {_factor(ratio.low)}–{_factor(ratio.high)})."
     )
 
 
-def alike(board: Board, tried: TriedBy | None = None) -> str:
+def alike(board: Board, tried: TriedBy | None = None, shown: Sequence[Board] = ()) -> str:
     """Say that it makes no difference which stack one takes, with the limit that all share; empty where it makes one."""
     found, rows = board.goodput, board.numbered
     if found is None or len(found.groups) != 1 or len(rows) < 2 or {row.stack for row in rows} != set(found.groups[0]):
         return ""
     equal = found.words and all(row.word is DifferenceWord.EQUIVALENT for row in found.words.values())
     which = "two" if len(rows) == 2 else f"{len(rows)}"
+    where = _where(board, shown)
     start = (
-        f"For `{board.workload}` it makes no difference which of the {which} you take"
+        f"For {where} it makes no difference which of the {which} you take"
         if equal
-        else f"For `{board.workload}` {'neither' if len(rows) == 2 else 'none'} of the {which} stacks can be told from the other"
+        else f"For {where} {'neither' if len(rows) == 2 else 'none'} of the {which} stacks can be told from the other"
         f"{'s' if len(rows) > 2 else ''}"
     )
     limit = _limit(rows, tried)
@@ -121,7 +125,13 @@ def spans(boards: Sequence[Board], tried: TriedBy | None = None) -> str:
     rates = _span(rows[-1].middle or 0.0, rows[0].middle or 0.0)
     who = f"{words.plural(len(rows), 'stack')} {'gives' if len(rows) == 1 else 'give'}"
     limit = _limit(rows, tried)
-    return f"On `{board.workload}` {who} {rates} good answers a second{f': {limit}' if limit else ''}."
+    return f"On {_where(board, boards)} {who} {rates} good answers a second{f': {limit}' if limit else ''}."
+
+
+def _where(board: Board, shown: Sequence[Board]) -> str:
+    """`WORKLOAD`, and what sets the board apart from others of it."""
+    apart = " · ".join(distinction_of(board, shown))
+    return f"`{board.workload}` ({apart})" if apart else f"`{board.workload}`"
 
 
 def _factor(times: float) -> str:
