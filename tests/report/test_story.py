@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+import re
 import statistics
 from collections.abc import Mapping
 from dataclasses import replace
@@ -31,7 +32,8 @@ def test_with_blocks_the_story_says_who_leads_and_where_it_matters_most() -> Non
     """Ties are counted as ties, and the widest gap is between stacks that share no group."""
     leads, widest = told(fixture.six_blocks())
     assert leads == "alder:inline and birch:pool are each among the fastest on 3 of 3 workloads."
-    assert widest.startswith("The choice matters most on `transfer`: alder:inline gives 4.3 times as much as fir:raw (95 % CI ")
+    assert widest.startswith("The choice matters most on `transfer`: alder:inline gives 4.3")
+    assert " × as much as fir:raw (95 % CI " in widest
 
 
 def measured(rates: Mapping[tuple[str, int], Mapping[str, float]]) -> Run:
@@ -67,6 +69,12 @@ def test_what_is_told_of_one_load_names_it() -> None:
     one_each = measured({("ping", 10): {"a:x": 10.0}, ("ping", 100): {"a:x": 100.0, "b:x": 90.0}})
     lonely = replace(one_each, trials=tuple(one for one in one_each.trials if one.block == 1))
     assert told(lonely)[0].startswith("On `ping` (c100) 2 stacks give ")
+
+
+def test_a_small_gap_is_told_in_per_cent() -> None:
+    """4.5 % more is not `1 times as much`."""
+    (said,) = told(measured({("ping", 10): {"a:x": 1045.0, "b:x": 1000.0}}))
+    assert re.fullmatch(r"The choice matters on `ping`: a:x gives 4\.\d % more than b:x \(95 % CI 4\.\d+–5\.\d+ %\)\.", said)
 
 
 def test_with_one_block_the_story_ranks_nobody() -> None:

@@ -80,10 +80,8 @@ def widest(judged: Sequence[Board], shown: Sequence[Board] = ()) -> str:
         return ""
     (ratio, first, last), board = max(apart, key=lambda one: one[0][0].middle)
     most = " most" if len(judged) > 1 else ""
-    return (
-        f"The choice matters{most} on {_where(board, shown)}: {first} gives {_factor(ratio.middle)} times "
-        f"as much as {last} (95 % CI {_factor(ratio.low)}–{_factor(ratio.high)})."
-    )
+    amount, span, way = words.change_of(ratio)
+    return f"The choice matters{most} on {_where(board, shown)}: {first} gives {amount} {way} {last} (95 % CI {span})."
 
 
 def alike(board: Board, tried: TriedBy | None = None, shown: Sequence[Board] = ()) -> str:

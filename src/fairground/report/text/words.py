@@ -187,7 +187,7 @@ def _apart(rows: Sequence[HeldStack], found: Comparison) -> list[str]:
     parts = []
     for place, row in enumerate(ordered[:NAMED_AT_MOST]):
         assert row.difference.ratio is not None, "a row is called only by its ratio"
-        amount, span, way = _change(row.difference.ratio)
+        amount, span, way = change_of(row.difference.ratio)
         said = f"gives {amount} {way} {found.anchor} (95 % CI {span})" if place == 0 else f"{amount} ({span})"
         parts.append(f"{row.stack} {said}")
     more = len(rows) - NAMED_AT_MOST
@@ -197,8 +197,8 @@ def _apart(rows: Sequence[HeldStack], found: Comparison) -> list[str]:
     return [f"{join_names([*parts, *tail], NAMED_AT_MOST + 1)}; {held}{blocks}."]
 
 
-def _change(ratio: intervals.Interval) -> tuple[str, str, str]:
-    """(`18 %`, `14–22 %`, `less than`) or (`2.30 ×`, `2.10–2.50 ×`, `as much as`).
+def change_of(ratio: intervals.Interval) -> tuple[str, str, str]:
+    """The amount, its interval and its way: (`18 %`, `14–22 %`, `less than`) or (`2.30 ×`, `2.10–2.50 ×`, `as much as`).
 
     A third digit where two would make the interval look like a point.
     """
