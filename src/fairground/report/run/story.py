@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fairground.model import Cell
 from fairground.report.boards import Board, BoardRow, distinction_of
 from fairground.report.run.crossing import Crossing
 from fairground.report.run.grid import meaning, reason_of
 from fairground.report.run.headline import leaders
 from fairground.report.run.why import SUSPECTED, TriedBy
 from fairground.report.text import words
+from fairground.stats.comparisons import field_of
 from fairground.stats.differences import DifferenceWord
 from fairground.stats.effects import Outcome
 
@@ -42,15 +44,15 @@ def lock_order(crossings: Sequence[Crossing]) -> tuple[str, ...]:
     if not factors or min(factors) < TELLING:
         return ()
     crossing, twin = both[0].row.cell.workload, both[0].twin
-    sure = any(gain.low > 1 for one in both if (gain := one.gain) is not None)
-    rates = [one.ordered.middle for one in both if one.ordered is not None and one.ordered.middle]
-    beats = len(rates) > 1 and min(factors) > max(rates) / min(rates)
+    sure = all(one.gain is not None and one.gain.low > 1 for one in both)
+    choice = _choice([one.ordered for one in crossings if one.ordered is not None])
     first = (
         f"On `{crossing}` the order of two row locks matters more than the choice of stack."
-        if beats and sure
+        if choice is not None and min(factors) > choice and sure
         else f"On `{crossing}` lock order {'decides' if sure else 'seems to decide'}."
     )
-    who = "the same stack gives" if len(both) == 1 else f"the same {words.plural(len(both), 'stack')} give"
+    stacks = len({one.row.stack for one in both})
+    who = "the same stack gives" if stacks == 1 else f"the same {words.plural(stacks, 'stack')} give"
     counts = [(one.deadlocks, one.ordered_deadlocks) for one in both]
     locks = ""
     if all(before is not None and after is not None for before, after in counts):
@@ -60,6 +62,15 @@ def lock_order(crossings: Sequence[Crossing]) -> tuple[str, ...]:
     least, most = _factor(min(factors)), _factor(max(factors))
     times = least if least == most else f"{least} to {most}"
     return first, f"With its rows locked in one order (`{twin}`) {who} {times} times as much{locks}{rough}."
+
+
+def _choice(ordered: Sequence[BoardRow]) -> float | None:
+    """The most that the choice of stack does in order under one condition, as a ratio; None where there is no choice."""
+    rates = dict[Cell, list[float]]()
+    for row in ordered:
+        if row.middle:
+            rates.setdefault(field_of(row.cell), []).append(row.middle)
+    return max((max(some) / min(some) for some in rates.values() if len(some) > 1), default=None)
 
 
 def who_leads(judged: Sequence[Board]) -> str:
