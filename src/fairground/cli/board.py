@@ -198,7 +198,7 @@ def _mixed(board: Board) -> list[str]:
     found: dict[str, list[str]] = {}
     for row in mixes.mix_rows(board):
         bad = f", {row.not_ok:,} not ok" if row.not_ok else ""
-        told = f"{row.request} {words.number(row.goodput_per_s)}/s, p99 {words.milliseconds(row.p99_us)} ms{bad}"
+        told = f"{row.request} {words.number(row.goodput_per_s)}/s, p99 {row.p99} ms{bad}"
         found.setdefault(row.stack, []).append(told)
     return [f"{stack}: {'; '.join(told)}" for stack, told in found.items()]
 

@@ -28,7 +28,7 @@ from fairground.report.run.headline import beside, headline, voids
 from fairground.report.run.story import story
 from fairground.report.run.why import TriedBy, standings
 from fairground.report.text import seats, windows, words
-from fairground.report.text.rows import diagnosis_text, interval_text, percentile_text
+from fairground.report.text.rows import diagnosis_text, interval_text, percentile_text, tail_text
 from fairground.stats import window_sizes
 from fairground.stats.comparisons import Comparison
 
@@ -317,6 +317,7 @@ def environment() -> Environment:
         "interval_text": interval_text,
         "diagnosis_text": diagnosis_text,
         "percentile_text": percentile_text,
+        "tail_text": tail_text,
         "Verdict": Verdict,
         "forest": forest.forest,
         "forest_axis": forest.axis,
