@@ -150,7 +150,7 @@ def sentence(line: ComparisonLine, a: str, b: str) -> str:
     change, found = line.change, line.difference
     if change is None and line.a and line.b:
         once = "from one measurement each, so without an interval"
-        return f"{line.cell}: {b} has {line.b / line.a:.3g} times the {line.quantity} of {a}, {once}"
+        return f"{line.cell}: {b} has {brief(line.b / line.a)} times the {line.quantity} of {a}, {once}"
     if change is None:
         return f"{line.cell}: too little was measured to compare {line.quantity}"
     amount = _times(line, change, a) or f"{signed_percent(change[0])} {line.quantity} {_limits(change)}"
@@ -171,7 +171,7 @@ def _times(line: ComparisonLine, change: Change, a: str) -> str | None:
     middle, low, high = (1 + one for one in change)
     if 1 / LARGE < middle < LARGE:
         return None
-    return f"{middle:.3g} times the {line.quantity} of {a} ({low:.3g} to {high:.3g}, 95 % CI)"
+    return f"{brief(middle)} times the {line.quantity} of {a} ({brief(low)} to {brief(high)}, 95 % CI)"
 
 
 def _needs(need: RoundsNeed, each: str) -> str:
