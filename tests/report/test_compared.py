@@ -118,6 +118,11 @@ def test_what_the_number_of_pairs_holds_back_is_told_of_them() -> None:
     assert called.startswith("b gives 3.0 % more than a") and "corrected" not in called
 
 
+def test_nearly_all_is_not_all() -> None:
+    """Beside a goodput no share of failures is 100 %."""
+    assert [words.percent(share) for share in (0.934, 0.994, 0.996, 1.0, 1.234)] == ["93 %", "99 %", "99.6 %", "100 %", "123 %"]
+
+
 def test_one_block_claims_no_difference() -> None:
     """Without a second block the box says that nothing can be judged, and no rank or group is on the page."""
     found, _, belief = said(fixture.one_block())

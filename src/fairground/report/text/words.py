@@ -40,8 +40,8 @@ def milliseconds(value_us: float | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """0.934 → `93 %`."""
-    return UNKNOWN if share is None else f"{intervals.significant(share * 100, 3 if share >= 1 else 2)} %"
+    """0.934 → `93 %`; 0.996 → `99.6 %`, for it is not all."""
+    return UNKNOWN if share is None else f"{intervals.significant(share * 100, 3 if share >= 0.995 else 2)} %"
 
 
 def size(value_bytes: float | None) -> str:
