@@ -239,7 +239,7 @@ def said(*trials: list[Trial]) -> dict[tuple[str, str], bool | None]:
 
 def test_generators_agree_within_their_noise() -> None:
     """Rates that scatter about each other agree, and so do CPU per answer and medians that are the same."""
-    found = said(rounds("engine", 1000, 1100, 950, 1020), rounds("wrk", 1030, 1040, 990, 980))
+    found = said(rounds("engine", 1000, 1100, 950, 1020), rounds("wrk", 1010, 1090, 960, 1010))
     assert found == {("goodput", "wrk"): True, ("median latency", "wrk"): True, ("server CPU per answer", "wrk"): True}
 
 
@@ -252,6 +252,12 @@ def test_generators_that_differ_are_found_out() -> None:
 def test_one_round_tells_nothing() -> None:
     """Without a second round there is no noise to go by: neither agreement nor difference."""
     assert said(rounds("engine", 1000), rounds("wrk", 500))["goodput", "wrk"] is None
+
+
+def test_ignorance_is_no_agreement() -> None:
+    """Two rounds in which one finds a tenth of the other have an interval that holds 1, and nothing can be told of them."""
+    found = said(rounds("engine", 10_000, 10_000), rounds("ab", 1043, 1177))
+    assert found["goodput", "ab"] is None and found["server CPU per answer", "ab"] is True
 
 
 def test_rejected_and_missing_rounds_do_not_count() -> None:
@@ -272,15 +278,24 @@ def test_sentences_of_comparisons() -> None:
     ratio = intervals.Interval(0.9, 0.85, 0.95, 5, 0.95)
     one = agreement.Agreement("goodput", "engine", "wrk", ratio, False)
     assert one.sentence == "goodput: engine and wrk differ beyond their noise, −10.0 % (−15.0 to −5.0 %, 5 rounds)"
-    assert "fewer than two rounds" in replace(one, ratio=None, agrees=None).sentence
+    unknown = replace(one, agrees=None)
+    assert unknown.sentence.startswith("goodput: whether engine and wrk agree cannot be told, −10.0 % (")
+    assert "fewer than two rounds" in replace(unknown, ratio=None).sentence
 
 
 @pytest.mark.parametrize(
     ("low", "high", "agree"),
-    [(1.009, 1.011, True), (1.099, 1.101, False), (0.8, 1.3, True), (0.899, 0.901, False), (0.99, 0.995, True)],
+    [
+        (1.009, 1.011, True),
+        (1.099, 1.101, False),
+        (0.95, 1.08, True),
+        (0.8, 1.3, None),
+        (0.899, 0.901, False),
+        (0.99, 0.995, True),
+    ],
 )
-def test_agreement_of_two_instruments(low: float, high: float, agree: bool) -> None:
-    """A small sure difference agrees, a larger sure one does not, an unsure one does, either way round."""
+def test_agreement_of_two_instruments(low: float, high: float, agree: bool | None) -> None:
+    """A small sure difference agrees, a larger sure one does not, an unsure one does within 10 %; beyond, nobody knows."""
     assert agreement.agree(intervals.Interval((low + high) / 2, low, high, 5, 0.95)) is agree
 
 
@@ -289,6 +304,7 @@ def test_agreement_of_two_instruments(low: float, high: float, agree: bool) -> N
     [
         ((1010, 990, 1005), 0, "✓ goodput: engine and wrk agree"),
         ((500, 501, 499), 1, "✗ goodput: engine and wrk differ beyond their noise, −50.0 %"),
+        ((100, 400, 1600), 0, "– goodput: whether engine and wrk agree cannot be told, −"),
         ((), 3, "– goodput: fewer than two rounds"),
     ],
 )

@@ -142,3 +142,24 @@ def test_without_a_start_the_reason_stays_a_suspicion() -> None:
     assert first.startswith("pool stays a suspicion: with a pool of 50 in place of 25 it could not be measured twice")
     assert second == "0 sound starts are too few to tell: 3 are needed, which a longer `--budget` gives."
     assert rows(asked, ())["outcome"] == "open"
+
+
+@pytest.mark.parametrize(
+    ("ratios", "said"),
+    [
+        ((0.995, 1.001, 1.008), "No gain refutes nothing here: a server may make no use of what it is given."),
+        ((0.8, 1.0, 1.3), "The interval holds both a change that matters and one that does not: a longer `--budget` narrows it."),
+    ],
+)
+def test_no_gain_of_what_cannot_refute_asks_for_no_longer_budget(ratios: tuple[float, ...], said: str) -> None:
+    """Of one worker more the reason stays open, and what would narrow the interval is told where it is wide."""
+    asked = question.of_run(limited(), ("birch", "tx"), None, 60.0)
+    asked = replace(asked, experiment=replace(asked.experiment, changes=asked.experiment.changes[:1], refutes=False))
+    label = asked.experiment.changes[0].label
+    rates = [{AS_IT_WAS: 10_000, label: round(10_000 * ratio)} for ratio in ratios]
+    starts = [
+        Start(number, {name: (WindowTally(rate, 0, 1.0, None),) for name, rate in some.items()}, 9.0)
+        for number, some in enumerate(rates)
+    ]
+    first, second = sentences(asked, starts)
+    assert first.startswith("pool stays a suspicion: ") and second == said

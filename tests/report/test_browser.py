@@ -296,6 +296,10 @@ def test_compared_with_one_every_number_is_a_ratio_to_it(browser: Browser, addre
     assert found and set(found) == {"1.00 ×"}
     assert "birch:pool" in browser.evaluate("document.getElementById('against').innerText")
     assert browser.evaluate("document.getElementById('by-cpu').checked") is True
+    browser.evaluate("document.querySelectorAll('#stack-alder-inline [data-w]').forEach(e => { e.dataset.rg *= 1e4; })")
+    browser.evaluate("document.getElementById('ref').dispatchEvent(new Event('change'))")
+    far = browser.evaluate("[...document.querySelectorAll('#stack-alder-inline [data-g]')].map(e => e.textContent)")
+    assert far and all(re.search(r"\b1\d,\d00 ×$|\b9,\d\d0 ×$", one) for one in far), far
 
 
 def test_what_is_seen_can_be_taken_away(browser: Browser, address: str) -> None:

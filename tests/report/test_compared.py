@@ -17,8 +17,10 @@ from fairground.report.run import page
 from fairground.report.run.controls import Controls, sentence
 from fairground.report.run.headline import beside, headline, leaders
 from fairground.report.text import rows, words
-from fairground.stats.comparisons import Comparison, Quantity
-from fairground.stats.differences import of_pairs
+from fairground.stats.comparisons import Comparison, HeldStack, Quantity
+from fairground.stats.differences import PRACTICAL, differences_of, of_pairs
+from fairground.stats.fit import Estimate
+from fairground.stats.precision import more_to_decide
 from report import fixture, golden
 
 
@@ -84,6 +86,41 @@ def test_the_first_sentence_names_who_leads() -> None:
     )
     tied = {"tx": of(("a", "b")), "transfer": of(("b", "a"))}
     assert leaders(tied) == "On tx and transfer no stack can be told from another."
+
+
+def held(stack: str, estimate: Estimate, floor: float = 0.0, tested: int = 1) -> HeldStack:
+    """A stack beside the anchor, judged beside others of which nothing is known."""
+    rows = {str(number): Estimate(0.0, 0.1, 9.0, 4) for number in range(tested - 1)} | {stack: estimate}
+    found = differences_of(rows, floor)[stack]
+    return HeldStack(stack, (1.0, 1.0), estimate, found, more_to_decide(estimate, PRACTICAL, tested, floor))
+
+
+def comparison(row: HeldStack, floor: float | None, tested: int = 1) -> Comparison:
+    """The goodput of a field in which one stack is held against `a`."""
+    pairs = {("x", str(number)): row.difference for number in range(tested)}
+    return Comparison(Quantity.GOODPUT, "a", (row,), (), {}, floor, False, words=pairs)
+
+
+def test_what_the_noise_floor_hides_is_not_decided_by_more_blocks() -> None:
+    """An interval off 1 whose middle lies inside what identical stacks differ by: the floor is named, and no number of blocks."""
+    far = Estimate(0.0488, 0.013, 9.0, 4)
+    (said,) = words.against(comparison(held("b", far, 0.06), 0.06))
+    assert said.startswith("This run cannot tell b from a: the interval of their ratio reaches from +2.0 to +8.1 %. ")
+    assert said.endswith("No number of blocks would decide it: identical stacks of this run differ by up to 6.0 %.")
+
+
+def test_what_the_number_of_pairs_holds_back_is_told_of_them() -> None:
+    """An interval off 1 that is not called among ten pairs says that it is not corrected for them."""
+    near = Estimate(0.0296, 0.0027, 2.0, 3)
+    (said,) = words.against(comparison(held("b", near, tested=10), None, 10))
+    assert " reaches from +1.8 to +4.2 %, before it is corrected for 10 pairs of stacks. About " in said
+    (called,) = words.against(comparison(held("b", near), None))
+    assert called.startswith("b gives 3.0 % more than a") and "corrected" not in called
+
+
+def test_nearly_all_is_not_all() -> None:
+    """Beside a goodput no share of failures is 100 %."""
+    assert [words.percent(share) for share in (0.934, 0.994, 0.996, 1.0, 1.234)] == ["93 %", "99 %", "99.6 %", "100 %", "123 %"]
 
 
 def test_one_block_claims_no_difference() -> None:

@@ -45,6 +45,14 @@ def test_more_cpu_is_a_slowdown_and_more_answers_are_none() -> None:
     assert LINES[1].worse_at_least == change[1] < change[0] == pytest.approx(0.05, abs=0.002)
 
 
+def test_a_ratio_of_thousands_is_written_as_people_do() -> None:
+    """An index may give a thousand times the goodput; no number has an exponent, with an interval and without."""
+    many = comparison.sentence(line("goodput", [1234.0, 1240.0, 1228.0], True), "old", "new")
+    assert "new is faster than old: 1,230 times the goodput of old (1,220 to 1,250, 95 % CI)" in many
+    once = replace(line("goodput", [1234.0], True), a=1.0, b=1234.0)
+    assert " new has 1,230 times the goodput of old, from one" in comparison.sentence(once, "old", "new")
+
+
 def test_page_is_escaped_and_fetches_nothing() -> None:
     """Names from outside are escaped, only the page's own script runs, every start has its dot in each picture."""
     html = comparison.html("<b>new</b>", Sides("old", "<i>new</i>"), LINES, ["a <note>"], "Fairground 1")

@@ -9,7 +9,7 @@ import pytest
 
 from builders.pages import section
 from fairground.model import Limit, Run, Trial
-from fairground.report.boards import boards
+from fairground.report.boards import BoardRow, boards
 from fairground.report.run import crossing, page, story
 from fairground.report.run.crossing import Crossing
 from report import fixture
@@ -162,3 +162,34 @@ def test_lock_order_comes_first_where_both_orders_were_measured() -> None:
     gain = "With its rows locked in one order (`transfer-ordered`) the same stack gives 6 times as much"
     assert second == f"{gain}, with 0 deadlocks in place of {before:,}."
     assert not any("locked first" in sentence for sentence in told(run(ordered=False)))
+
+
+def crossed(stack: str, connections: int, ordered_per_s: float, *gains: float) -> Crossing:
+    """A stack whose rate in order is known, and what order gave it in each block."""
+    cell = fixture.two_blocks().trials[0].cell
+    cell = replace(cell, stack=stack, workload=CROSSING, load=replace(cell.load, connections=connections))
+    across = {block: ordered_per_s / gain for block, gain in enumerate(gains, start=1)}
+    row = BoardRow(stack, cell, (), ordered_per_s / gains[0], None, across)
+    by_block = dict.fromkeys(across, ordered_per_s)
+    return Crossing(row, BoardRow(stack, replace(cell, workload=ORDERED), (), ordered_per_s, None, by_block), 1.0, ORDERED)
+
+
+def test_one_stack_under_two_loads_is_one_stack() -> None:
+    """What the choice of stack does is told under one load: fewer connections give less, and that is no choice."""
+    first, second = story.lock_order([crossed(stack, some, 30.0 * some, 3, 3.1) for stack in "ab" for some in (10, 100)])
+    assert first == "On `transfer` the order of two row locks matters more than the choice of stack."
+    assert "the same 2 stacks give 3 times as much" in second
+
+
+def test_a_stack_whose_gain_is_not_known_is_a_choice_all_the_same() -> None:
+    """In order it is ten times slower than the others, and that is more than order does."""
+    both = [crossed("a", 10, 3000.0, 3, 3.1), crossed("b", 10, 3000.0, 3, 3.1)]
+    wide = crossed("c", 10, 300.0, 1, 100)
+    assert wide.is_wide and story.lock_order(both)[0].endswith("matters more than the choice of stack.")
+    assert story.lock_order([*both, wide])[0] == "On `transfer` lock order decides."
+
+
+def test_one_sure_stack_makes_the_others_no_surer() -> None:
+    """Where the gain of one of two may be none, the sizes are rough."""
+    first, second = story.lock_order([crossed("a", 10, 3000.0, 3, 3.1), crossed("b", 10, 3000.0, 1.2, 3.3, 1.2, 3.3)])
+    assert first == "On `transfer` lock order seems to decide." and second.endswith("; so few blocks leave the sizes rough.")

@@ -10,6 +10,7 @@ from fairground.cli.board import Table
 from fairground.model import RequestResult, Run, Trial
 from fairground.report.boards import boards
 from fairground.report.run import mixes, page
+from fairground.report.text import words
 from fairground.report.trial import trial_page
 from report import fixture
 
@@ -50,6 +51,23 @@ def test_the_page_names_the_contract() -> None:
     named = replace(run, workloads={id: {**told, "contract": "Lists & <more>"} for id, told in run.workloads.items()})
     assert page.html(named).count("Contract: Lists &amp; &lt;more&gt;") == 1
     assert "Contract: " not in page.html(run)
+
+
+def test_a_percentile_of_few_answers_is_on_no_page() -> None:
+    """250 answers of a trial, 500 of a stack, have no 99th percentile: on the run's pages, on a trial's and in the terminal."""
+    few = fixture.latency_of(250, 400_000.0, 0.5)
+    run = fixture.two_blocks()
+    kept = [one for one in run.trials if one.result and one.result.latency_ok and one.result.latency_ok.v2]
+    short = [replace(one, result=replace(one.result, latency_ok=few)) for one in kept if one.result]
+    run = replace(run, trials=tuple(map(_mixed, short)))
+    trial = next(one for one in run.trials if one.result and one.result.requests and one.goodput_per_s is not None)
+    sink = io.StringIO()
+    streams.Terminal(file=sink, width=160, color_system=None).print(Table(boards(run), None))
+    shown = [page.html(run), page.details(run), trial_page.html(run, trial, (trial,)), sink.getvalue()]
+    p99 = words.milliseconds(few.p99_us)
+    assert len(p99) > 4 and not any(p99 in text for text in shown)
+    assert "No stack has enough good answers for a 99th percentile." in shown[1] and "p99 — ms" in shown[3]
+    assert f"~{words.milliseconds(few.p90_us)}" in shown[2] and "<dt>p99.9</dt><dd>—</dd>" in shown[2]
 
 
 def test_what_is_void_or_rejected_has_no_numbers() -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+import random
+import re
 import statistics
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
-from fairground.model import Run
+from builders.trials import trial
+from fairground.model import PlanSlot, Run, Trial
 from fairground.report import boards
 from fairground.report.charts import palette
 from fairground.report.run import bars, crossing, grid, story, why
@@ -26,7 +32,49 @@ def test_with_blocks_the_story_says_who_leads_and_where_it_matters_most() -> Non
     """Ties are counted as ties, and the widest gap is between stacks that share no group."""
     leads, widest = told(fixture.six_blocks())
     assert leads == "alder:inline and birch:pool are each among the fastest on 3 of 3 workloads."
-    assert widest.startswith("The choice matters most on `transfer`: alder:inline gives 4.3 times as much as fir:raw (95 % CI ")
+    assert widest.startswith("The choice matters most on `transfer`: alder:inline gives 4.3")
+    assert " × as much as fir:raw (95 % CI " in widest
+
+
+def measured(rates: Mapping[tuple[str, int], Mapping[str, float]]) -> Run:
+    """Six blocks of stacks with these rates, by workload and connections; they scatter by 0.5 %."""
+    draw, trials = random.Random(1), list[Trial]()
+    for block, ((workload, connections), by_stack) in itertools.product(range(1, 7), rates.items()):
+        for stack, rate in by_stack.items():
+            one = trial(stack, block, rate * math.exp(draw.gauss(0, 0.005)))
+            cell = replace(one.cell, workload=workload, load=replace(one.cell.load, connections=connections))
+            trials.append(replace(one, cell=cell, number=len(trials) + 1))
+    bare = fixture.two_blocks()
+    slots = tuple(PlanSlot(one.number, one.block, one.cell, 1) for one in trials)
+    plan = replace(bare.plan, slots=slots, blocks=6, anchor="a:x", skipped={})
+    return replace(bare, plan=plan, trials=tuple(trials), controls=(), limits=())
+
+
+def test_two_loads_whose_leaders_differ_have_no_leader_in_common() -> None:
+    """Neither leads on a workload of which each leads under one load, and a gap is told of its own load."""
+    a, b = {"a:x": 2000.0, "b:x": 1000.0}, {"a:x": 1000.0, "b:x": 3000.0}
+    said = told(measured({("ping", 10): a, ("ping", 100): b, ("tx", 10): a, ("tx", 100): b}))
+    assert said and not any("among the fastest" in one for one in said)
+    alone = told(measured({("ping", 10): a, ("tx", 10): a}))
+    assert alone[0] == "a:x is among the fastest on 2 of 2 workloads, alone there."
+    assert alone[1].startswith("The choice matters most on `") and " (c10)" not in alone[1]
+
+
+def test_what_is_told_of_one_load_names_it() -> None:
+    """Alike with few connections, and far apart with many: the two sentences are of different loads, and say so."""
+    same, apart = {"a:x": 1000.0, "b:x": 1000.0}, {"a:x": 1000.0, "b:x": 2000.0}
+    widest, alike = told(measured({("ping", 10): same, ("ping", 100): apart}))
+    assert widest.startswith("The choice matters most on `ping` (c100): b:x gives ")
+    assert alike.startswith("For `ping` (c10) ")
+    one_each = measured({("ping", 10): {"a:x": 10.0}, ("ping", 100): {"a:x": 100.0, "b:x": 90.0}})
+    lonely = replace(one_each, trials=tuple(one for one in one_each.trials if one.block == 1))
+    assert told(lonely)[0].startswith("On `ping` (c100) 2 stacks give ")
+
+
+def test_a_small_gap_is_told_in_per_cent() -> None:
+    """4.5 % more is not `1 times as much`."""
+    (said,) = told(measured({("ping", 10): {"a:x": 1045.0, "b:x": 1000.0}}))
+    assert re.fullmatch(r"The choice matters on `ping`: a:x gives 4\.\d % more than b:x \(95 % CI 4\.\d+–5\.\d+ %\)\.", said)
 
 
 def test_with_one_block_the_story_ranks_nobody() -> None:

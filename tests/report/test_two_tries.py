@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from typing import Any
@@ -53,6 +54,22 @@ def test_what_would_settle_it_is_more_tries() -> None:
     assert re.search(r"; about [\d,]+ more tries would settle whether it is 3 %", comparison.sentence(found, "A", "B"))
     hopeless = comparison.sentence(replace(found, margin=1e-5), "A", "B")
     assert "; no realistic number of tries would settle" in hopeless
+
+
+def test_what_is_needed_is_held_to_all_comparisons() -> None:
+    """One interval off 1 among ten such is not called: what would settle it is of the same ten, and a note says so."""
+
+    def loads(goodput_per_s: float) -> Visit:
+        loop = replace(LOOP, goodput_per_s=goodput_per_s, server_us_per_answer=None)
+        return replace(EMPTY, closed=tuple(replace(loop, connections=at) for at in range(1, 11)))
+
+    b = [loads(1030 * math.exp(by)) for by in (-0.0047, 0.0, 0.0047)]
+    found, notes = two_tries.compare_tries([loads(1000)] * 3, b)
+    said = comparison.sentence(found[0], "A", "B")
+    assert len(found) == 10 and ": inconclusive between B and A: +3.0 % goodput (+1.8 % to +4.2 %, 95 % CI); " in said
+    assert said.endswith("; about 2 more tries would settle whether it is 3 %; what was measured settles 7.9 %")
+    assert "each verdict is held to all 10 comparisons together, and each interval is of its own alone" in notes
+    assert not any("together" in one for one in two_tries.compare_tries([loads(1000)], [loads(1000)])[1])
 
 
 @pytest.mark.parametrize("asks", ["POST /x\n\nother", "GET /y"])

@@ -97,6 +97,16 @@ def test_blocks_that_an_undecided_comparison_lacks() -> None:
     assert precision.more_to_decide(estimate([1.0] * 9, 0.001), 0.03) == 1  # who asks was not decided
 
 
+def test_no_number_of_blocks_tells_what_the_noise_floor_hides() -> None:
+    """Beyond the margin it is never called; inside, the interval can still fit into the margin, and nothing else decides."""
+    far, near, edge = (Estimate(middle, 0.02, 9.0, 4) for middle in (0.049, 0.002, 0.028))
+    assert precision.more_to_decide(far, 0.03) and precision.more_to_decide(far, 0.03, 1, 0.06) is None
+    assert precision.more_to_decide(near, 0.03, 1, 0.06) == precision.more_to_decide(near, 0.03)
+    plain, hidden = precision.more_to_decide(edge, 0.03), precision.more_to_decide(edge, 0.03, 1, 0.06)
+    assert plain is not None and hidden is not None and hidden > 10 * plain
+    assert [precision.is_hidden(one, 0.03) for one in (far, near, edge)] == [False, True, True]
+
+
 def test_more_blocks_decide_as_many_as_foreseen() -> None:
     """Simulated with the spread known, four of five comparisons that get the blocks that they lacked are decided."""
     draw, decided = random.Random(5), 0

@@ -88,9 +88,8 @@ class Table:
 
 
 def _head(board: Board, shown: Sequence[Board]) -> str:
-    """`WORKLOAD · direct · PostgreSQL 17`: the workload, and of the board's conditions those that not all boards of it share."""
-    others = [other.parts for other in shown if other.workload == board.workload]
-    return " · ".join([board.workload, *(part for part in board.parts if not all(part in parts for parts in others))])
+    """`WORKLOAD · direct · PostgreSQL 17`: the workload, and what sets the board apart from others of it."""
+    return " · ".join([board.workload, *boards.distinction_of(board, shown)])
 
 
 def fit_widths(rows: Sequence[BoardLine], width: int) -> Widths:
@@ -199,7 +198,7 @@ def _mixed(board: Board) -> list[str]:
     found: dict[str, list[str]] = {}
     for row in mixes.mix_rows(board):
         bad = f", {row.not_ok:,} not ok" if row.not_ok else ""
-        told = f"{row.request} {words.number(row.goodput_per_s)}/s, p99 {words.milliseconds(row.p99_us)} ms{bad}"
+        told = f"{row.request} {words.number(row.goodput_per_s)}/s, p99 {row.p99} ms{bad}"
         found.setdefault(row.stack, []).append(told)
     return [f"{stack}: {'; '.join(told)}" for stack, told in found.items()]
 

@@ -59,7 +59,7 @@ def says(record: CrossCheck) -> str:
     """The outcome, in one sentence."""
     judged = [one for one in record.entries if one.agrees is not None]
     if not judged:
-        return "Nothing can be said of the generators: fewer than two rounds have a number of both."
+        return "Nothing can be said of the generators: too few rounds have a number of both, or they scatter too much."
     apart = [one for one in judged if not one.agrees]
     return apart[0].sentence if apart else f"The generators agree in {len(judged)} of {len(record.entries)} measures."
 

@@ -185,6 +185,12 @@ def _board(run: Run, cells: list[Cell], known: Mapping[Cell, BoardRow], judge: J
     return Board(slug, first.workload, () if alone else parts, rows, limit, blocks, absent, goodput, cost, drift)
 
 
+def distinction_of(board: Board, shown: Iterable[Board]) -> tuple[str, ...]:
+    """The parts of a board's condition that not all boards of its workload share; none where it is the only one."""
+    others = [other.parts for other in shown if other.workload == board.workload]
+    return tuple(part for part in board.parts if not all(part in parts for parts in others))
+
+
 def postgres(settings: CellSettings) -> str:
     """The PostgreSQL beneath a cell of a run that has several: `PostgreSQL 17`."""
     return f"PostgreSQL {settings.postgres_version or OWN_MAJOR}"

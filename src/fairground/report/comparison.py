@@ -62,6 +62,8 @@ class ComparisonLine:
     """What gives one of `ratios`."""
     least: int = 2
     """Fewer ratios than these decide nothing."""
+    tested: int = 1
+    """So many comparisons are held to their number together, of which this is one."""
 
     @property
     def change(self) -> Change | None:
@@ -74,7 +76,7 @@ class ComparisonLine:
         """The measurement that is still needed where the word is inconclusive; None elsewhere, and where no spread is known."""
         if self.difference.word is not DifferenceWord.INCONCLUSIVE:
             return None
-        return precision.need(self.ratios, self.margin, self.least, self.each_s)
+        return precision.need(self.ratios, self.margin, self.least, self.each_s, self.tested)
 
     @property
     def better(self) -> tuple[float, ...]:
@@ -131,6 +133,12 @@ def lines(cell: str, rounds: Sequence[Round], decision: Decision, margin: float)
     return tuple(replace(line, margin=margin, each_s=each_s, each="start", least=JUDGED_ROUNDS) for line in every)
 
 
+def number_note(tested: int) -> tuple[str, ...]:
+    """Say that verdicts are held to the number of comparisons; empty for one."""
+    said = f"each verdict is held to all {tested} comparisons together, and each interval is of its own alone"
+    return (said,) if tested > 1 else ()
+
+
 def mean(values: Sequence[float | None]) -> float | None:
     """The geometric mean of the values that are known and above 0; None without any."""
     known = [value for value in values if value]
@@ -142,7 +150,7 @@ def sentence(line: ComparisonLine, a: str, b: str) -> str:
     change, found = line.change, line.difference
     if change is None and line.a and line.b:
         once = "from one measurement each, so without an interval"
-        return f"{line.cell}: {b} has {line.b / line.a:.3g} times the {line.quantity} of {a}, {once}"
+        return f"{line.cell}: {b} has {brief(line.b / line.a)} times the {line.quantity} of {a}, {once}"
     if change is None:
         return f"{line.cell}: too little was measured to compare {line.quantity}"
     amount = _times(line, change, a) or f"{signed_percent(change[0])} {line.quantity} {_limits(change)}"
@@ -163,7 +171,7 @@ def _times(line: ComparisonLine, change: Change, a: str) -> str | None:
     middle, low, high = (1 + one for one in change)
     if 1 / LARGE < middle < LARGE:
         return None
-    return f"{middle:.3g} times the {line.quantity} of {a} ({low:.3g} to {high:.3g}, 95 % CI)"
+    return f"{brief(middle)} times the {line.quantity} of {a} ({brief(low)} to {brief(high)}, 95 % CI)"
 
 
 def _needs(need: RoundsNeed, each: str) -> str:

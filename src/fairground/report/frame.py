@@ -20,7 +20,7 @@ from fairground.report.charts.dots import axis, dots
 from fairground.report.run import controls, crossing, grid, mixes, sections
 from fairground.report.run.bars import picture
 from fairground.report.text import words
-from fairground.report.text.rows import diagnosis_text, interval_text, percentile_text, rank_text
+from fairground.report.text.rows import diagnosis_text, interval_text, percentile_text, rank_text, tail_text
 
 FRAMED_SCRIPTS = ("page.js", "drawn.js", "save.js")
 
@@ -92,6 +92,7 @@ def environment() -> Environment:
         "interval_text": interval_text,
         "diagnosis_text": diagnosis_text,
         "percentile_text": percentile_text,
+        "tail_text": tail_text,
         "Verdict": Verdict,
         "forest": forest.forest,
         "forest_axis": forest.axis,

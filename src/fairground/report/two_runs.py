@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairground.model import Cell, LabError, Run
-from fairground.report.comparison import ComparisonLine, mean
+from fairground.report.comparison import ComparisonLine, mean, number_note
 from fairground.stats import differences
 
 
@@ -21,10 +21,11 @@ def compare_runs(a: Run, b: Run) -> tuple[tuple[ComparisonLine, ...], tuple[str,
     both = [(cell, _levels(a, cell), _levels(b, cell)) for cell in cells]
     kept = [(cell, one[: len(other)], other[: len(one)]) for cell, one, other in both]  # means are of what the ratios are of
     found = differences.table({cell.id: _crossed(one, other) for cell, one, other in kept if one and other})
+    tested = sum(one.ratio is not None for one in found.values())
     lines = [
         ComparisonLine(
             cell.id, "goodput", "per second", mean(one), mean(other), found[cell.id], True,
-            _crossed(one, other),
+            _crossed(one, other), tested=tested,
         )
         for cell, one, other in kept
         if cell.id in found
@@ -39,7 +40,7 @@ def compare_runs(a: Run, b: Run) -> tuple[tuple[ComparisonLine, ...], tuple[str,
         )
     if a.machine.awake != b.machine.awake:
         notes.append("the processors were kept from idling in one of the runs only, which alone changes rates and tails")
-    return tuple(lines), tuple(notes)
+    return tuple(lines), (*notes, *number_note(tested))
 
 
 def _crossed(a: Sequence[float], b: Sequence[float]) -> tuple[float, ...]:

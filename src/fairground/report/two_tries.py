@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from fairground.capacity.service.values import Closed, Visit
 from fairground.model import LabError
-from fairground.report.comparison import ComparisonLine, mean
+from fairground.report.comparison import ComparisonLine, mean, number_note
 from fairground.report.text import words
 from fairground.stats import differences
 from fairground.stats.differences import Difference, DifferenceWord
@@ -54,14 +54,16 @@ def compare_tries(a: Sequence[Visit], b: Sequence[Visit]) -> tuple[tuple[Compari
         raise LabError("the tries have no load in common that gave a good answer", TURNS)
     better = {kind: differences.cross_ratios(*(both if kind.more_is_better else both[::-1])) for kind, both in known.items()}
     found = differences.table(better)
+    tested = sum(one.ratio is not None for one in found.values())
     lines = [
         ComparisonLine(
             kind.load, kind.quantity, kind.unit, mean(one), mean(other), _held(found[kind], len(better[kind])),
             kind.more_is_better, tuple(differences.cross_ratios(one, other)), each="try", least=ENOUGH,
+            tested=tested,
         )
         for kind, (one, other) in known.items()
     ]  # fmt: skip
-    return tuple(lines), tuple(_notes(a, b))
+    return tuple(lines), (*_notes(a, b), *number_note(tested))
 
 
 def _held(found: Difference, tries: int) -> Difference:

@@ -19,11 +19,16 @@ FAMILY = 0.95
 
 TOLERANCE = 0.02
 """A difference of generators below this share does not matter."""
+KNOWN = 0.10
+"""An interval that holds "no difference" and reaches beyond this share tells nothing: one that matters may be in it."""
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """One number of one generator beside the first one's; `ratio` is None where fewer than two rounds have both."""
+    """One number of one generator beside the first one's; `ratio` is None where fewer than two rounds have both.
+
+    `agrees` is None where that cannot be told: without a ratio, and where its interval is too wide.
+    """
 
     measure: str
     reference: str
@@ -38,10 +43,13 @@ class Agreement:
             return f"{self.measure}: fewer than two rounds have a number of both {self.reference} and {self.other}"
         amount, low, high = (f"{(value - 1) * 100:+.1f}".replace("-", "−") for value in (
             self.ratio.middle, self.ratio.low, self.ratio.high))  # fmt: skip
-        word = "agree" if self.agrees else "differ beyond their noise"
-        return (
-            f"{self.measure}: {self.reference} and {self.other} {word}, {amount} % ({low} to {high} %, {self.ratio.count} rounds)"
-        )
+        both = f"{self.reference} and {self.other}"
+        said = {
+            True: f"{both} agree",
+            False: f"{both} differ beyond their noise",
+            None: f"whether {both} agree cannot be told",
+        }[self.agrees]
+        return f"{self.measure}: {said}, {amount} % ({low} to {high} %, {self.ratio.count} rounds)"
 
 
 def of_generators(trials: Sequence[Trial], names: Sequence[str]) -> tuple[Agreement, ...]:
@@ -60,14 +68,21 @@ def of_generators(trials: Sequence[Trial], names: Sequence[str]) -> tuple[Agreem
     return tuple(found)
 
 
-def agree(ratio: intervals.Interval) -> bool:
-    """True if two instruments that measured the same thing in the same rounds agree within their noise.
+def agree(ratio: intervals.Interval) -> bool | None:
+    """Tell whether two instruments that measured the same thing in the same rounds agree within their noise.
 
-    They do when the interval of their ratio holds 1, or lies within TOLERANCE of it: then the difference is sure, and too small
-    to matter.
+    They do when the interval of their ratio lies within TOLERANCE of 1: a sure difference is too small to matter then.
+    They do as well when it holds 1. But one that reaches beyond KNOWN is of too few or too noisy rounds: None.
     """
-    small = ratio.low >= 1 / (1 + TOLERANCE) and ratio.high <= 1 + TOLERANCE
-    return small or ratio.low <= 1 <= ratio.high
+    if _is_within(ratio, TOLERANCE):
+        return True
+    if not ratio.low <= 1 <= ratio.high:
+        return False
+    return True if _is_within(ratio, KNOWN) else None
+
+
+def _is_within(ratio: intervals.Interval, share: float) -> bool:
+    return ratio.low >= 1 / (1 + share) and ratio.high <= 1 + share
 
 
 def _by_round(trials: Sequence[Trial], name: str, value_of: Callable[[Trial], float | None]) -> dict[int, float]:

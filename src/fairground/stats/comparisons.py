@@ -267,7 +267,7 @@ def compare(
             measured.ratios((stack, None), (anchor, None)),
             found,
             words[stack],
-            precision.more_to_decide(found, PRACTICAL, tested)
+            precision.more_to_decide(found, PRACTICAL, tested, floor or 0.0)
             if words[stack].word is DifferenceWord.INCONCLUSIVE and not withdrawn
             else None,
         )

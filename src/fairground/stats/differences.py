@@ -11,21 +11,13 @@ import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from fairground.stats.fit import Estimate
-from fairground.stats.intervals import Interval, logarithms_of, student, t_interval
-
-if TYPE_CHECKING:
-    import numpy
+from fairground.stats.intervals import Interval, logarithms_of, student
 
 PRACTICAL = 0.03
 """A difference below this share is of no practical interest; inside ± this share two stacks are equivalent."""
-
-EXACT_PAIRS = 14
-"""Up to so many pairs all sign patterns are tried; beyond it a fixed sample of them."""
-
 
 Name = TypeVar("Name", bound=Hashable)
 
@@ -46,7 +38,7 @@ CALLED = (DifferenceWord.FASTER, DifferenceWord.SLOWER)
 class Difference:
     """One ratio and what can be said of it. `ratio` is None with fewer than two pairs: then nothing can be said.
 
-    `p` is two-sided: of a t test, or of flipped signs for pairs. `p_holm` is p corrected for all comparisons of its table.
+    `p` is that of a two-sided t test, and `p_holm` is p corrected for all comparisons of its table.
     `detectable` is the smallest change (0.04 is 4 %) that so much evidence of such a spread would show in 8 of 10 cases.
     """
 
@@ -57,27 +49,31 @@ class Difference:
     detectable: float | None
 
 
-def of_estimate(found: Estimate | None, floor: float = 0.0, confidence: float = 0.95) -> Difference:
+def of_estimate(found: Estimate | None, floor: float = 0.0, confidence: float = 0.95, practical: float = PRACTICAL) -> Difference:
     """Judge A by an estimated log-ratio of A over B, where more is better.
 
     FASTER or SLOWER when the interval excludes 1 and the change is beyond `floor`, the noise seen between identical stacks;
-    EQUIVALENT when the whole interval lies within ± PRACTICAL (two one-sided tests, Schuirmann 1987); else INCONCLUSIVE.
+    EQUIVALENT when the whole interval lies within ± `practical` (two one-sided tests, Schuirmann 1987); else INCONCLUSIVE.
     """
     if found is None:
         return Difference(DifferenceWord.INCONCLUSIVE, None, None, None, None)
     interval = found.interval(confidence)
-    detectable = detectable_change(found.error, found.freedom)
-    return Difference(_word(interval, PRACTICAL, floor), interval.exp(), found.p, found.p, detectable)
+    return Difference(_word(interval, practical, floor), interval.exp(), found.p, found.p, _detectable(found, 1, floor))
 
 
-def of_pairs(ratios: Sequence[float], practical: float = PRACTICAL, confidence: float = 0.95) -> Difference:
-    """Judge A by `ratios` of A over B (one for each pair, above zero), by Student's t; p comes from flipping signs."""
-    logs = logarithms_of(ratios)
-    interval = t_interval(logs, confidence)
-    if interval is None:
-        return Difference(DifferenceWord.INCONCLUSIVE, None, None, None, None)
-    p = sign_flip(logs)
-    return Difference(_word(interval, practical), interval.exp(), p, p, detectable_of(logs))
+def of_pairs(ratios: Sequence[float], practical: float = PRACTICAL) -> Difference:
+    """Judge A by `ratios` of A over B (one for each pair, above zero), by Student's t."""
+    return of_estimate(estimate_of(ratios), practical=practical)
+
+
+def estimate_of(ratios: Sequence[float]) -> Estimate | None:
+    """The mean logarithm of the ratios of pairs, with Student's error; None for fewer than two, which have no spread."""
+    logs, count = logarithms_of(ratios), len(ratios)
+    if count < 2:
+        return None
+    mean = math.fsum(logs) / count
+    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in logs) / (count - 1))
+    return Estimate(mean, spread / math.sqrt(count), count - 1, count)
 
 
 def _word(logs: Interval, practical: float, floor: float = 0.0) -> DifferenceWord:
@@ -103,23 +99,17 @@ def differences_of(rows: Mapping[Name, Estimate | None], floor: float = 0.0) -> 
 
 
 def _detectable(found: Estimate, number: int, floor: float) -> float:
-    """The smallest change that one of so many comparisons would show by itself, beyond the noise floor."""
-    return max(floor, detectable_change(found.error, found.freedom, level=0.05 / number))
+    """The smallest change that one of so many comparisons would show in 8 of 10 cases, beyond the noise floor.
+
+    A change as large as the floor is measured beyond it in half of all cases only.
+    """
+    beyond = math.expm1(math.log1p(floor) + student(found.freedom, 0.80) * found.error)
+    return max(beyond, detectable_change(found.error, found.freedom, level=0.05 / number))
 
 
 def table(rows: Mapping[Name, Sequence[float]]) -> dict[Name, Difference]:
-    """Judge each row of a table of pairs as `of_pairs` does, held to their number.
-
-    So few pairs that no permutation test of so many rows could reach 0.05 (fewer than 6 for one row, 11 for thirty) are held to
-    their number by the interval instead, at Bonferroni's confidence.
-    """
-    alone = {name: of_pairs(ratios) for name, ratios in rows.items()}
-    known = sum(row.p is not None for row in alone.values())
-    held = _corrected(alone)
-    for name, ratios in rows.items():
-        if alone[name].word in CALLED and known * 2 ** (1 - len(ratios)) > 0.05:
-            held[name] = replace(held[name], word=of_pairs(ratios, confidence=1 - 0.05 / known).word)
-    return held
+    """Judge each row of a table of pairs as `of_pairs` does, held to their number."""
+    return differences_of({name: estimate_of(ratios) for name, ratios in rows.items()})
 
 
 def _corrected(alone: Mapping[Name, Difference]) -> dict[Name, Difference]:
@@ -143,34 +133,6 @@ def cross_ratios(below: Sequence[float], above: Sequence[float]) -> list[float]:
     return [one / other for one, other in zip(above, below, strict=False)]
 
 
-def sign_flip(logs: Sequence[float]) -> float:
-    """Two-sided p of "no difference": the share of sign patterns whose mean is at least as far from 0 as the one seen.
-
-    Exact up to EXACT_PAIRS pairs; beyond, 20,000 patterns drawn with a fixed seed, the seen one counted in. ValueError for none.
-    Source: Fisher's randomisation test for matched pairs (The Design of Experiments, 1935).
-    """
-    if not logs:
-        raise ValueError("a test of no pairs does not exist")
-    # Sums that are equal in truth differ by rounding, of which there is as much as there are terms, however small the sum.
-    seen = abs(math.fsum(logs)) - 1e-12 * math.fsum(map(abs, logs))
-    import numpy
-
-    if len(logs) <= EXACT_PAIRS:
-        sums = logs[0] + _patterns(len(logs) - 1) @ numpy.asarray(logs[1:])  # the mirrored half has the same distances
-        return int((numpy.abs(sums) >= seen).sum()) / len(sums)
-    drawn = numpy.random.default_rng(1).choice((-1.0, 1.0), size=(20_000, len(logs)))
-    beyond = int((numpy.abs(drawn @ numpy.asarray(logs)) >= seen).sum())
-    return (beyond + 1) / 20_001
-
-
-@cache
-def _patterns(count: int) -> numpy.ndarray[tuple[int, int], numpy.dtype[numpy.float64]]:
-    """All patterns of `count` signs, one in each row."""
-    import numpy
-
-    return numpy.asarray(list(itertools.product((1.0, -1.0), repeat=count))).reshape(2**count, count)
-
-
 def holm(p_values: Sequence[float]) -> list[float]:
     """p values corrected for their number, in the order given. Source: Holm, Scandinavian Journal of Statistics 1979."""
     order = sorted(range(len(p_values)), key=lambda place: p_values[place])
@@ -187,15 +149,6 @@ def detectable_change(error: float, freedom: float, level: float = 0.05) -> floa
     exp((t(1 − level / 2) + t(0.80)) · error) − 1: a normal approximation of the noncentral t, good from 4 degrees of freedom on.
     """
     return math.expm1((student(freedom, 1 - level / 2) + student(freedom, 0.80)) * error)
-
-
-def detectable_of(logs: Sequence[float]) -> float | None:
-    """The smallest change that the log-ratios of pairs would show, by `detectable_change`; None below two."""
-    if len(logs) < 2:
-        return None
-    mean = math.fsum(logs) / len(logs)
-    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in logs) / (len(logs) - 1))
-    return detectable_change(spread / math.sqrt(len(logs)), len(logs) - 1)
 
 
 def noise_floor(found: Estimate | None) -> float | None:

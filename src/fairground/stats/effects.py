@@ -54,11 +54,19 @@ def outcome(asked: WhyAsked, starts: Sequence[Start]) -> Outcome:
     found = effects(asked, starts)
     if any(one.ratio is None or one.starts < LEAST_STARTS for one in found):
         return Outcome.OPEN
-    sides = [_beyond(one.ratio, asked.experiment.direction) for one in found if one.ratio is not None]
-    if any(least >= math.log1p(LEAST) for least, _ in sides):
+    direction = asked.experiment.direction
+    if any(least >= math.log1p(LEAST) for least, _ in _sides(found, direction)):
         return Outcome.CONFIRMED
-    none = all(most < math.log1p(LEAST) for _, most in sides)
-    return Outcome.WITHDRAWN if none and asked.experiment.refutes else Outcome.OPEN
+    return Outcome.WITHDRAWN if is_without_effect(found, direction) and asked.experiment.refutes else Outcome.OPEN
+
+
+def is_without_effect(found: Sequence[ArmEffect], direction: Direction) -> bool:
+    """True if every change surely moves goodput its way by less than `LEAST`."""
+    return all(most < math.log1p(LEAST) for _, most in _sides(found, direction))
+
+
+def _sides(found: Sequence[ArmEffect], direction: Direction) -> list[tuple[float, float]]:
+    return [_beyond(one.ratio, direction) for one in found if one.ratio is not None]
 
 
 def _effect(change: ArmChange, sound: Sequence[Start], confidence: float) -> ArmEffect:

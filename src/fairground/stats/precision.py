@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fairground.stats.differences import estimate_of
 from fairground.stats.fit import Estimate
-from fairground.stats.intervals import student, t_interval
+from fairground.stats.intervals import student
 
 MOST = 1_000_000
 """So many values are as good as never."""
@@ -54,33 +55,42 @@ def values_needed(spread: float, half: float, confidence: float = 0.95) -> int |
     return low
 
 
-def more_to_decide(found: Estimate | None, margin: float, tested: int = 1) -> int | None:
+def more_to_decide(found: Estimate | None, margin: float, tested: int = 1, floor: float = 0.0) -> int | None:
     """The number of blocks that an undecided comparison lacks, if its ratio and its spread stay what they are. At least 1.
 
     Beyond the margin the interval must let go of 1, held to the number of comparisons that are `tested` together; inside, it must
-    fit into the margin. None where nothing is estimated, and where no number is in sight.
+    fit into the margin. What the noise `floor` hides can do nothing else. None where nothing is estimated, and where no number is
+    in sight.
     """
     if found is None:
         return None
-    middle = abs(found.middle)
-    beyond = middle > math.log1p(margin)
-    confidence = 1 - 0.05 / tested if beyond else 0.95
-    needed = values_needed(found.spread, middle if beyond else deciding_width(margin), confidence)
+    middle, bound = abs(found.middle), math.log1p(margin)
+    half, confidence = (middle, 1 - 0.05 / tested) if middle > bound else (deciding_width(margin), 0.95)
+    if is_hidden(found, floor):
+        half = min(half, bound - middle)
+    needed = values_needed(found.spread, half, confidence) if half > 0 else None
     return None if needed is None else max(1, needed - found.blocks)
 
 
-def need(ratios: Sequence[float], margin: float, least: int = 2, each_s: float | None = None) -> RoundsNeed | None:
+def is_hidden(found: Estimate, floor: float) -> bool:
+    """True if the noise between identical stacks would hide this ratio, however narrow its interval were."""
+    return abs(found.middle) <= math.log1p(floor)
+
+
+def need(
+    ratios: Sequence[float], margin: float, least: int = 2, each_s: float | None = None, tested: int = 1
+) -> RoundsNeed | None:
     """Tell what these ratios lack until they settle a margin, one more for each `each_s` seconds; None for fewer than two.
 
-    `least` rounds are needed in any case, and one is always missing: who asks was not decided.
+    `least` rounds are needed in any case, and one is always missing: who asks was not decided. `tested`: so many comparisons are
+    held to their number together, of which this is one.
     """
-    logs = [math.log(ratio) for ratio in ratios]
-    interval = t_interval(logs)
-    if interval is None:
+    found = estimate_of(ratios)
+    if found is None:
         return None
-    count = len(logs)
-    spread = math.sqrt(math.fsum((value - interval.middle) ** 2 for value in logs) / (count - 1))
-    needed = values_needed(spread, deciding_width(margin))
+    count, confidence = found.blocks, 1 - 0.05 / tested
+    interval = found.interval(confidence)
+    needed = values_needed(found.spread, deciding_width(margin), confidence)
     more = None if needed is None else max(1, least - count, needed - count)
     seconds = None if more is None or each_s is None else more * each_s
     return RoundsNeed(margin, None if count < least else math.expm1(interval.high - interval.low), more, seconds)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fairground.model import RequestResult, Trial
 from fairground.report.boards import Board, BoardRow, histogram_of
 from fairground.report.text import words
+from fairground.report.text.rows import tail_text
 from fairground.stats import intervals
 
 HEADS = ("stack", "request", "good answers/s", "of the mix", "p50 ms", "p99 ms", "without a good answer")
@@ -22,6 +23,8 @@ class MixRow:
     goodput_per_s: float
     share: float
     """Of the stack's good answers."""
+    answers: int
+    """Good ones in the histograms."""
     p50_us: float | None
     p99_us: float | None
     total: int
@@ -31,8 +34,16 @@ class MixRow:
     def cells(self) -> tuple[str, ...]:
         """Its values as texts, in the order of `HEADS`."""
         bad = f"{self.not_ok:,} of {self.total:,}" if self.not_ok else "0"
-        times = (words.milliseconds(one) for one in (self.p50_us, self.p99_us))
-        return (self.stack, self.request, words.number(self.goodput_per_s), words.percent(self.share), *times, bad)
+        return (self.stack, self.request, words.number(self.goodput_per_s), words.percent(self.share), self.p50, self.p99, bad)
+
+    @property
+    def p50(self) -> str:
+        """The median in ms, as far as so many answers tell one."""
+        return tail_text(self.p50_us, self.answers, 0.5)
+
+    @property
+    def p99(self) -> str:
+        return tail_text(self.p99_us, self.answers, 0.99)
 
 
 def mix_rows(board: Board) -> tuple[MixRow, ...]:
@@ -66,6 +77,6 @@ def _row(stack: str, name: str, rates: Mapping[str, float], found: list[RequestR
     )
     together = sum(rates.values())
     return MixRow(
-        stack, name, rates[name], rates[name] / together if together else 0.0, p50, p99,
+        stack, name, rates[name], rates[name] / together if together else 0.0, histogram.total if histogram else 0, p50, p99,
         sum(one.window.total for one in found), sum(one.window.not_ok for one in found),
     )  # fmt: skip

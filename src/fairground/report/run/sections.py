@@ -16,7 +16,7 @@ from fairground.report.charts.figures import cpu_rows, cpu_total_us, most_blocks
 from fairground.report.charts.percentiles import latency_rows
 from fairground.report.charts.svg import MOST_STACKS, WIDTHS_PX
 from fairground.report.text import words
-from fairground.report.text.rows import percentile_us
+from fairground.report.text.rows import percentile_text, percentile_us
 
 MOST_ROWS = 120
 """Rows of one kind of table on a whole page; beyond, what is as expected is added up into one row."""
@@ -239,15 +239,11 @@ def steady_boards(shown: Sequence[Board]) -> tuple[Board, ...]:
 def latency_caption(board: Board) -> str:
     """Say what the percentile curves show, as a range and not as an order."""
     rows = latency_rows(board)
-    known = [(row, percentile_us(row, 0.99)) for row in rows]
-    values = [value for _, value in known if value is not None]
-    if not values:
+    known = sorted((us, percentile_text(row, 0.99)) for row in rows if (us := percentile_us(row, 0.99)) is not None)
+    told = [text for _, text in known if text != words.NO_NUMBER]
+    if not told:
         return "No stack has enough good answers for a 99th percentile."
-    span = (
-        words.milliseconds(values[0])
-        if len(values) == 1
-        else f"{words.milliseconds(min(values))} to {words.milliseconds(max(values))}"
-    )
+    span = told[0] if len(told) == 1 else f"{told[0]} to {told[-1]}"
     undrawn = _undrawn(len(board.numbered) - len(rows), "a histogram", len(rows) - MOST_STACKS)
     return f"The 99th percentile of good answers is {span} ms.{undrawn}"
 

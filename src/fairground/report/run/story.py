@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairground.report.boards import Board, BoardRow
+from fairground.model import Cell
+from fairground.report.boards import Board, BoardRow, distinction_of
 from fairground.report.run.crossing import Crossing
 from fairground.report.run.grid import meaning, reason_of
 from fairground.report.run.headline import leaders
 from fairground.report.run.why import SUSPECTED, TriedBy
 from fairground.report.text import words
+from fairground.stats.comparisons import field_of
 from fairground.stats.differences import DifferenceWord
 from fairground.stats.effects import Outcome
 
@@ -28,8 +30,8 @@ def story(boards: Sequence[Board], crossings: Sequence[Crossing], tried: TriedBy
     said = [
         *order,
         who_leads(judged),
-        widest(judged),
-        *(alike(board, tried) for board in judged if not (order and board.workload == crossings[0].row.cell.workload)),
+        widest(judged, boards),
+        *(alike(board, tried, boards) for board in judged if not (order and board.workload == crossings[0].row.cell.workload)),
     ]
     found = [sentence for sentence in said if sentence]
     return tuple(found[:MOST_SENTENCES]) or (spans(boards, tried),)
@@ -42,15 +44,15 @@ def lock_order(crossings: Sequence[Crossing]) -> tuple[str, ...]:
     if not factors or min(factors) < TELLING:
         return ()
     crossing, twin = both[0].row.cell.workload, both[0].twin
-    sure = any(gain.low > 1 for one in both if (gain := one.gain) is not None)
-    rates = [one.ordered.middle for one in both if one.ordered is not None and one.ordered.middle]
-    beats = len(rates) > 1 and min(factors) > max(rates) / min(rates)
+    sure = all(one.gain is not None and one.gain.low > 1 for one in both)
+    choice = _choice([one.ordered for one in crossings if one.ordered is not None])
     first = (
         f"On `{crossing}` the order of two row locks matters more than the choice of stack."
-        if beats and sure
+        if choice is not None and min(factors) > choice and sure
         else f"On `{crossing}` lock order {'decides' if sure else 'seems to decide'}."
     )
-    who = "the same stack gives" if len(both) == 1 else f"the same {words.plural(len(both), 'stack')} give"
+    stacks = len({one.row.stack for one in both})
+    who = "the same stack gives" if stacks == 1 else f"the same {words.plural(stacks, 'stack')} give"
     counts = [(one.deadlocks, one.ordered_deadlocks) for one in both]
     locks = ""
     if all(before is not None and after is not None for before, after in counts):
@@ -62,38 +64,49 @@ def lock_order(crossings: Sequence[Crossing]) -> tuple[str, ...]:
     return first, f"With its rows locked in one order (`{twin}`) {who} {times} times as much{locks}{rough}."
 
 
+def _choice(ordered: Sequence[BoardRow]) -> float | None:
+    """The most that the choice of stack does in order under one condition, as a ratio; None where there is no choice."""
+    rates = dict[Cell, list[float]]()
+    for row in ordered:
+        if row.middle:
+            rates.setdefault(field_of(row.cell), []).append(row.middle)
+    return max((max(some) / min(some) for some in rates.values() if len(some) > 1), default=None)
+
+
 def who_leads(judged: Sequence[Board]) -> str:
-    """Say who is in front on how many workloads; empty where fewer than two workloads tell stacks apart."""
+    """Say who is in front on how many workloads; empty where fewer than two workloads tell stacks apart.
+
+    Empty, too, where a workload was measured under several conditions, each of which may have another leader.
+    """
     found = {board.workload: board.goodput for board in judged if board.goodput is not None}
-    if sum(len(one.groups) > 1 for one in found.values()) < 2:
+    if len(found) != len(judged) or sum(len(one.groups) > 1 for one in found.values()) < 2:
         return ""
     return leaders(found, with_ties=False)
 
 
-def widest(judged: Sequence[Board]) -> str:
+def widest(judged: Sequence[Board], shown: Sequence[Board] = ()) -> str:
     """Say where the choice of a stack matters most, by the widest ratio of two stacks that are told apart."""
     apart = [(board.goodput.gaps[0], board) for board in judged if board.goodput is not None and board.goodput.gaps]
     if not apart:
         return ""
     (ratio, first, last), board = max(apart, key=lambda one: one[0][0].middle)
     most = " most" if len(judged) > 1 else ""
-    return (
-        f"The choice matters{most} on `{board.workload}`: {first} gives {_factor(ratio.middle)} times "
-        f"as much as {last} (95 % CI {_factor(ratio.low)}–{_factor(ratio.high)})."
-    )
+    amount, span, way = words.change_of(ratio)
+    return f"The choice matters{most} on {_where(board, shown)}: {first} gives {amount} {way} {last} (95 % CI {span})."
 
 
-def alike(board: Board, tried: TriedBy | None = None) -> str:
+def alike(board: Board, tried: TriedBy | None = None, shown: Sequence[Board] = ()) -> str:
     """Say that it makes no difference which stack one takes, with the limit that all share; empty where it makes one."""
     found, rows = board.goodput, board.numbered
     if found is None or len(found.groups) != 1 or len(rows) < 2 or {row.stack for row in rows} != set(found.groups[0]):
         return ""
     equal = found.words and all(row.word is DifferenceWord.EQUIVALENT for row in found.words.values())
     which = "two" if len(rows) == 2 else f"{len(rows)}"
+    where = _where(board, shown)
     start = (
-        f"For `{board.workload}` it makes no difference which of the {which} you take"
+        f"For {where} it makes no difference which of the {which} you take"
         if equal
-        else f"For `{board.workload}` {'neither' if len(rows) == 2 else 'none'} of the {which} stacks can be told from the other"
+        else f"For {where} {'neither' if len(rows) == 2 else 'none'} of the {which} stacks can be told from the other"
         f"{'s' if len(rows) > 2 else ''}"
     )
     limit = _limit(rows, tried)
@@ -121,7 +134,13 @@ def spans(boards: Sequence[Board], tried: TriedBy | None = None) -> str:
     rates = _span(rows[-1].middle or 0.0, rows[0].middle or 0.0)
     who = f"{words.plural(len(rows), 'stack')} {'gives' if len(rows) == 1 else 'give'}"
     limit = _limit(rows, tried)
-    return f"On `{board.workload}` {who} {rates} good answers a second{f': {limit}' if limit else ''}."
+    return f"On {_where(board, boards)} {who} {rates} good answers a second{f': {limit}' if limit else ''}."
+
+
+def _where(board: Board, shown: Sequence[Board]) -> str:
+    """`WORKLOAD`, and what sets the board apart from others of it."""
+    apart = " · ".join(distinction_of(board, shown))
+    return f"`{board.workload}` ({apart})" if apart else f"`{board.workload}`"
 
 
 def _factor(times: float) -> str:

@@ -110,7 +110,7 @@ def sentences(asked: WhyAsked, starts: Sequence[Start]) -> tuple[str, ...]:
         move = VERBS[asked.experiment.direction][1]
         said.append(f"If it were right, goodput would {move} by {LEAST * 100:.0f} % or more with one of these changes.")
     if outcome is Outcome.OPEN:
-        said.append(_open(found))
+        said.append(_open(found, asked.experiment.direction))
     return (*said, *_rejected(starts))
 
 
@@ -172,10 +172,12 @@ def rows(asked: WhyAsked, starts: Sequence[Start]) -> dict[str, Any]:
     }
 
 
-def _open(found: Sequence[ArmEffect]) -> str:
+def _open(found: Sequence[ArmEffect], direction: Direction) -> str:
     starts = min((one.starts for one in found), default=0)
     if starts < LEAST_STARTS:
         return f"{starts} sound starts are too few to tell: {LEAST_STARTS} are needed, which a longer `--budget` gives."
+    if effects.is_without_effect(found, direction):
+        return "No gain refutes nothing here: a server may make no use of what it is given."
     return "The interval holds both a change that matters and one that does not: a longer `--budget` narrows it."
 
 

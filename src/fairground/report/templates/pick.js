@@ -86,9 +86,10 @@
   function dim(name, away) { (marks[name] || []).forEach(function (mark) { mark.classList.toggle("dim", away); }); }
 
   // One cell's ratio to another: ≈ where they share a letter, ? where nothing was judged.
+  var DIGITS = {minimumSignificantDigits: 3, maximumSignificantDigits: 3};
   function ratio(kind, a, b) {
     var my = a["l" + kind], of = b["l" + kind], by = a["r" + kind] / b["r" + kind];
-    return !by ? "–" : (my && a !== b && RegExp("\\b(" + of + ")\\b").test(my) ? "≈ " : "") + by.toPrecision(3) + (my ? " ×" : " × ?");
+    return !by ? "–" : (my && a !== b && RegExp("\\b(" + of + ")\\b").test(my) ? "≈ " : "") + by.toLocaleString("en", DIGITS) + (my ? " ×" : " × ?");
   }
   function compare() {
     var ref = page.get("ref"), select = document.getElementById("ref"), base = {};

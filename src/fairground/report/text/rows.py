@@ -54,20 +54,26 @@ def percentile_us(row: BoardRow, share: float) -> float | None:
 
 
 def percentile_text(row: BoardRow, share: float) -> str:
-    """A percentile in ms from added histograms; `~` before it where few samples lie beyond, a range without histograms."""
+    """A percentile in ms from added histograms, as `tail_text` shows it; a range without histograms."""
     histogram = add_histograms(row.numbered)
     if histogram is not None:
-        beyond = round(histogram.total * (1 - share))
-        if beyond < words.LEAST_TAIL_SAMPLES:
-            return words.NO_NUMBER
-        value = words.milliseconds(percentile_us(row, share))
-        return value if beyond >= words.FEW_TAIL_SAMPLES else f"~{value}"
+        return tail_text(percentile_us(row, share), histogram.total, share)
     field = {0.5: "p50_us", 0.99: "p99_us"}[share]
     known = [getattr(trial.result.latency_ok, field) for trial in row.numbered if trial.result and trial.result.latency_ok]
     if not known or None in known:
         return words.UNKNOWN
     low, high = words.milliseconds(min(known)), words.milliseconds(max(known))
     return low if low == high else f"{low}–{high}"
+
+
+def tail_text(value_us: float | None, count: int, share: float) -> str:
+    """A percentile of so many samples in ms; `~` before it where few of them lie beyond it, and a dash where hardly any do."""
+    if value_us is None:
+        return words.UNKNOWN
+    beyond = round(count * (1 - share))
+    if beyond < words.LEAST_TAIL_SAMPLES:
+        return words.NO_NUMBER
+    return f"{'' if beyond >= words.FEW_TAIL_SAMPLES else '~'}{words.milliseconds(value_us)}"
 
 
 def letters(names: str) -> str:

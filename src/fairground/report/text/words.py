@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from fairground.model import CellSettings, Durability, Finding, Load, Plan, PoolScope, Run, Severity, Trial, Verdict, foreign
 from fairground.report.boards import Board, BoardRow
 from fairground.report.text import seats
-from fairground.stats import intervals
+from fairground.stats import intervals, precision
 from fairground.stats.comparisons import Comparison, HeldStack, Quantity
 from fairground.stats.differences import PRACTICAL, DifferenceWord
 from fairground.stats.modes import StartModes
@@ -42,8 +42,8 @@ def milliseconds(value_us: float | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """0.934 → `93 %`."""
-    return UNKNOWN if share is None else f"{intervals.significant(share * 100, 3 if share >= 1 else 2)} %"
+    """0.934 → `93 %`; 0.996 → `99.6 %`, for it is not all."""
+    return UNKNOWN if share is None else f"{intervals.significant(share * 100, 3 if share >= 0.995 else 2)} %"
 
 
 def size(value_bytes: float | None) -> str:
@@ -189,7 +189,7 @@ def _apart(rows: Sequence[HeldStack], found: Comparison) -> list[str]:
     parts = []
     for place, row in enumerate(ordered[:NAMED_AT_MOST]):
         assert row.difference.ratio is not None, "a row is called only by its ratio"
-        amount, span, way = _change(row.difference.ratio)
+        amount, span, way = change_of(row.difference.ratio)
         said = f"gives {amount} {way} {found.anchor} (95 % CI {span})" if place == 0 else f"{amount} ({span})"
         parts.append(f"{row.stack} {said}")
     more = len(rows) - NAMED_AT_MOST
@@ -199,8 +199,8 @@ def _apart(rows: Sequence[HeldStack], found: Comparison) -> list[str]:
     return [f"{join_names([*parts, *tail], NAMED_AT_MOST + 1)}; {held}{blocks}."]
 
 
-def _change(ratio: intervals.Interval) -> tuple[str, str, str]:
-    """(`18 %`, `14–22 %`, `less than`) or (`2.30 ×`, `2.10–2.50 ×`, `as much as`).
+def change_of(ratio: intervals.Interval) -> tuple[str, str, str]:
+    """The amount, its interval and its way: (`18 %`, `14–22 %`, `less than`) or (`2.30 ×`, `2.10–2.50 ×`, `as much as`).
 
     A third digit where two would make the interval look like a point.
     """
@@ -219,16 +219,23 @@ def _unclear(rows: Sequence[HeldStack], found: Comparison) -> list[str]:
         return []
     widest = max(known, key=lambda ratio: ratio.high / ratio.low)
     reach = f"reaches from {signed_share(widest.low - 1)} to {signed_share(widest.high - 1)} %"
+    if (widest.low > 1 or widest.high < 1) and found.pairs > 1:
+        reach += f", before it is corrected for {plural(found.pairs, 'pair')} of stacks"
     if widest.high / widest.low > 10:
         reach = "is wider than a factor of ten"
     interval = "the interval of their ratio" if len(rows) == 1 else "the widest interval of a ratio"
     names = join_names([row.stack for row in rows])
-    return [f"This run cannot tell {names} from {found.anchor}: {interval} {reach}. {would_decide(rows, found.block_s)}"]
+    decides = would_decide(rows, found.block_s, found.floor or 0.0)
+    return [f"This run cannot tell {names} from {found.anchor}: {interval} {reach}. {decides}"]
 
 
-def would_decide(rows: Sequence[HeldStack], block_s: float | None) -> str:
+def would_decide(rows: Sequence[HeldStack], block_s: float | None, floor: float = 0.0) -> str:
     """`About 12 more blocks, 6 min 10 s, would decide it.`: of several rows for the one that takes longest."""
     more = [row.more_blocks for row in rows]
+    hidden = [row.stack for row in rows if row.more_blocks is None and precision.is_hidden(row.estimate, floor)]
+    if hidden:
+        what = "it" if len(rows) == 1 else join_names(hidden)
+        return f"No number of blocks would decide {what}: identical stacks of this run differ by up to {percent(floor)}."
     if not more or None in more:
         return "No realistic number of blocks would decide it."
     most = max(count for count in more if count is not None)
