@@ -28,7 +28,7 @@ from fairground.report.run.headline import beside, headline, voids
 from fairground.report.run.story import story
 from fairground.report.run.why import TriedBy, standings
 from fairground.report.text import seats, windows, words
-from fairground.report.text.rows import diagnosis_text, interval_text, percentile_text
+from fairground.report.text.rows import diagnosis_text, interval_text, percentile_text, rate_text
 from fairground.stats import window_sizes
 from fairground.stats.comparisons import Comparison
 
@@ -331,6 +331,7 @@ def environment() -> Environment:
     }
     environment.filters |= {
         "number": words.number,
+        "rate": rate_text,
         "count": words.count,
         "ms": words.milliseconds,
         "percent": words.percent,
