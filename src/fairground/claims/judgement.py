@@ -273,7 +273,7 @@ def _number(statement: Statement, cells: Mapping[Term, Cell], seen: ClaimEvidenc
     if not found:
         raise Untestable(f"{term} is not known of any trial")
     sure = events.decide_events(statement, found, rivals, seen.miss)
-    return StatementAnswer(sure, events.events_sentence(statement, found, sure.verdict, seen.miss))
+    return StatementAnswer(sure, events.events_sentence(statement, found, sure.verdict, rivals, seen.miss))
 
 
 def _happened(term: Term, cell: Cell, trials: Sequence[Trial]) -> list[EventTrial]:
