@@ -36,7 +36,7 @@ BAND = 0.25
 """A published size is found when ours is within this share of it. One for all suites."""
 
 ALIKE = 2.0
-"""And where a ratio is held against 1, when its logarithm is neither more nor less than so many times the published one."""
+"""A ratio against 1 has the published size where its logarithm is within this factor of the published one's, too."""
 
 COUNTED = 2.0
 """A published count is found when ours is within this factor of it: few events are counted with a wide error."""
