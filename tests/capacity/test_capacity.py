@@ -166,6 +166,12 @@ def test_confirmation_ends_at_the_least_rate() -> None:
     assert [trial.rate_per_s for trial in tried] == [1000, 909.1]
 
 
+def test_at_the_least_width_each_miss_lowers_the_rate() -> None:
+    """Of all rates with four digits none is asked for again after a fresh trial missed it."""
+    goal = Goal(width=search.LEAST_WIDTH)
+    assert [rate for rate in range(1000, 10_000) if search.lower_rate(goal, rate) >= rate] == []
+
+
 @pytest.mark.parametrize("budget_s", [60.0, 300.0, 3600.0])
 def test_a_pace_fits_its_budget(budget_s: float) -> None:
     """The phases follow each other inside the budget, and trials grow within the search."""

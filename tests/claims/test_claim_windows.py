@@ -113,6 +113,9 @@ def fast(one: Trial) -> Trial:
         ("rps(b:x ping) / rps(a:x ping) > 1 and rps(a:x ping) > 1", "by rps(b:x ping) / rps(a:x ping)"),
         ("2 * rps(b:x ping) / rps(a:x ping) > 3 and rps(a:x ping) > 1", "by 2 * rps(b:x ping) / rps(a:x ping)"),
         ("rps(* ping) > 800", "against b:x"),
+        ("rps(a:x ping) > 100k and rps(b:x ping) > 600", "by rps(a:x ping)"),
+        ("rps(a:x ping) > 100k and rps(b:x ping) < 400", "by rps(a:x ping)"),
+        ("rps(b:x ping) ~ 100k and rps(a:x ping) ~ 800", "by rps(b:x ping)"),
     ],
 )
 def test_all_parts_of_a_claim_must_hold(joined: str, hardest: str) -> None:

@@ -285,6 +285,23 @@ def test_counts_are_held_to_looks_and_rivals(test: str) -> None:
     assert later.verdict is ClaimVerdict.INCONCLUSIVE
 
 
+def test_some_of_many_are_held_to_their_number() -> None:
+    """Of ten stacks one has none in half a minute by chance; that all have none is shown as soon as each of them shows it."""
+
+    def judged(test: str, stacks: int, window_s: float, looks: int = 1) -> judgement.ClaimJudgement:
+        trials = [trial(f"s{place}:x", 870, block) for place in range(stacks) for block in (1, 2)]
+        long = [replace(one, result=replace(one.result, window_s=window_s)) for one in trials if one.result]
+        return judgement.judge(suite(Claim("one", "it is so", test)), long, looks)[0]
+
+    few = judged("timeouts(* ping) > 0", 10, 15.5)
+    assert few.verdict is ClaimVerdict.INCONCLUSIVE and few.sentence.endswith("none in 54 s would decide it")
+    assert judged("timeouts(* ping) > 0", 10, 27.0).verdict is ClaimVerdict.FAILS
+    assert judged("timeouts(* ping) > 0", 1, 15.5).verdict is ClaimVerdict.FAILS
+    for test, decided in (("timeouts(* ping) <= 0", ClaimVerdict.HOLDS), ("timeouts(s0:x ping) > 0", ClaimVerdict.FAILS)):
+        assert judged(test, 10, 15.5).verdict is decided
+        assert judged(test, 10, 15.5, looks=4).verdict is ClaimVerdict.INCONCLUSIVE
+
+
 def test_a_share_of_many_is_held_to_their_number() -> None:
     """One trial a little above the bound refutes a claim about one stack, and none about four."""
     trials = [failed(trial("a:x", 870)), *(trial(f"{name}:x", 870) for name in "bcd")]

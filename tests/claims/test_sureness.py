@@ -94,10 +94,31 @@ def test_the_blocks_that_are_forecast_decide_in_four_of_five_cases() -> None:
     assert sum(decided) / len(decided) == pytest.approx(0.80, abs=0.03)
 
 
+@pytest.mark.parametrize(("op", "middle"), [(">", 0.0), ("<", 0.01), (">", 0.03), (">", -0.045), ("~", 0.02), ("~", 0.3)])
+@pytest.mark.parametrize(("rivals", "miss"), [(1, LOOKS[1]), (1, LOOKS[4]), (8, LOOKS[1])])
+def test_as_many_blocks_decide_as_are_forecast(op: str, middle: float, rivals: int, miss: float) -> None:
+    """A tie is a decision, too; and an answer that is held to rivals and looks needs more blocks."""
+    needed = blocks_needed(op, Estimate(middle, 0.05, MANY, 4), rivals, miss)
+    assert needed is not None
+    draw = numpy.random.default_rng(2)
+
+    def decided(blocks: int) -> float:
+        error = 0.10 / math.sqrt(blocks)
+        fresh = (Estimate(float(seen), error, MANY, blocks) for seen in draw.normal(middle, error, 2000))
+        return sum(decide(op, one, rivals, miss).verdict.decided for one in fresh) / 2000
+
+    assert decided(needed) > 0.77
+    assert needed == 5 or decided(needed - 1) < 0.83
+
+
+def test_equal_stacks_are_decided_by_a_tie() -> None:
+    """Of equal stacks whose blocks differ by 10 %, some forty blocks show that they are."""
+    assert blocks_needed(">", Estimate(0.0, 0.05, MANY, 4)) == 41
+
+
 def test_what_cannot_be_decided_has_no_number_of_blocks() -> None:
-    """Equality itself, and what would take hundreds."""
-    assert blocks_needed(">", Estimate(0.0, 0.05, MANY, 4)) is None
-    assert blocks_needed(">", Estimate(0.001, 0.05, MANY, 4)) is None
+    """What would take hundreds, and what lies on the edge of being alike."""
+    assert blocks_needed(">", Estimate(0.0, 0.15, MANY, 4)) is None
     assert blocks_needed("~", Estimate(math.log1p(sureness.SAME), 0.05, MANY, 4)) is None
 
 

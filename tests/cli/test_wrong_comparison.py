@@ -138,6 +138,11 @@ HERE, HTTPS = "http://127.0.0.1:9/", "https://127.0.0.1:9/"
             "--budget 2m",
         ),
         ((*CAPACITY, "-s", "alder-one", "--width", "0"), "`--width 0.0` should be more than 0", None),
+        (
+            (*CAPACITY, "-s", "alder-one", "--width", "0.05"),
+            "`--width 0.05` should be 0.1 at least, for rates have four digits",
+            None,
+        ),
         ((*CAPACITY, "-s", "alder-one", "--pool-wait-ms", "-1"), "`--pool-wait-ms -1` should be 0 or more", None),
         ((*CAPACITY, "-s", "alder-one", "--resume", "latest"), None, "leave it out"),
         (

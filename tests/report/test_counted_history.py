@@ -61,6 +61,33 @@ def test_equal_counts_on_another_machine_are_one_history() -> None:
     assert "No change is told." in counted.html(found) and 'stroke-dasharray="4 3"' not in counted.html(found)
 
 
+def test_a_count_that_only_reads_in_vain_moved_is_no_change() -> None:
+    """The dots are as counted, the change is told at equally many such reads, and the caption says why the two differ."""
+
+    def reading(day: int, shift: int) -> Record[CountAsked, CountedStart]:
+        made = record(day, f"c{day}")
+        starts = (
+            CountedStart(
+                "one:a",
+                "ping",
+                number,
+                320,
+                tuple(CountedWindow(1, WorkCount(10_000 + 100 * reads, {"read": 2}, empty_reads=reads)) for reads in some),
+                True,
+                (),
+                5.0,
+            )
+            for number, some in enumerate(((shift, shift + 1, shift + 2), (shift + 1, shift + 9, shift + 2)), 1)
+        )
+        return replace(made, entries=tuple(starts))
+
+    (found,) = counted.histories([reading(1, 1), reading(2, 4)])
+    before, after = (one.middle for one in found.seen)
+    assert before is not None and after is not None and after / before > 1.01
+    text = counted.html(found)
+    assert "No change is told." in text and "a dot may move where no change is told" in text
+
+
 def test_another_processor_has_a_history_of_its_own() -> None:
     """Its instructions are others."""
     found = counted.histories([record(1, "aaa", 10_000, 10_001), record(2, "bbb", 9_000, 9_001, processor="aarch64")])

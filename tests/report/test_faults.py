@@ -72,6 +72,14 @@ def test_the_manuals_part_has_a_table_for_each_fault() -> None:
     assert faults.markdown(faults.rows(run(recovered(30)))).endswith("None of 1 stack had its full rate again in the window.\n")
 
 
+def test_a_stack_is_back_where_most_of_its_trials_were() -> None:
+    """One of three that recovered makes no stack that recovers, and two do; a table without a number says so."""
+    often, seldom = (faults.rows(run(recovered(4), last, recovered(30))) for last in (recovered(4), recovered(30)))
+    assert seldom[0].values[-2:] == ("0.4 (1 of 3)", "3")
+    assert faults.markdown((*often, *seldom)).endswith("1 of 2 stacks had their full rate again in the window, after 0.4 s.\n")
+    assert faults.markdown(faults.rows(run(recovered(4), verdict=Verdict.REJECTED))).endswith("\nNo stack has a number.\n")
+
+
 def test_a_crash_has_a_column_of_what_was_lost() -> None:
     """The sum of its trials; other faults have no such column, and a crash of which nobody counts it has none."""
     crash, other = replace(recovered(4), lost=312), recovered(4)

@@ -295,3 +295,16 @@ def test_a_cells_interval_leaves_the_machine_out() -> None:
     (single,) = alone.values()
     assert len(errors) == 3 and max(errors) < 0.01 and single is not None and single.error > 0.05
     assert list(comparisons.cells(results[:1]).values()) == [None]
+
+
+def test_rates_and_ratios_are_of_one_fit() -> None:
+    """Of two stacks each rate is half of their ratio away from both, and so is its error: controls tell both how values scatter."""
+    plan, results, controls = run({"a:plain": 10_000.0, "b:plain": 7_000.0}, blocks=3)
+    measured = Judge.of(plan, results, controls).measured[comparisons.field_of(CELL), Quantity.GOODPUT]
+    ratio = measured.against(("a:plain", None), ("b:plain", None))
+    rates = [one for one in comparisons.cells([*results, *controls]).values() if one is not None]
+    assert ratio is not None and len(rates) == 2
+    for rate in rates:
+        assert (abs(rate.middle), rate.error) == pytest.approx((ratio.middle / 2, ratio.error / 2))
+    (single,) = comparisons.cells([*(one for one in results if one.cell.stack == "a:plain"), *controls]).values()
+    assert single is not None and single.error > 0.03

@@ -21,6 +21,8 @@ from fairground.model import BadAnswer, Finding, Second
 
 CONFIRMATIONS = 3
 """Fresh trials that must all keep the objective."""
+LEAST_WIDTH = 0.001
+"""Rates have four digits: in a narrower bracket the next rate would be the same one."""
 CURVE_SHARES = (0.2, 0.4, 0.6, 0.8, 0.9, 1.0, 1.2, 1.5)
 """Rates of the load curve, as shares of capacity."""
 OVERLOAD = (0.5, 1.5, 0.5)

@@ -21,7 +21,10 @@ from fairground.stats.fit import Estimate
 from fairground.stats.intervals import Interval, significant
 
 LONG_S = 30.0
-"""Seconds of load after which a count of 0 says that there are none: what is rare is missed in less."""
+"""Seconds of load after which a count of 0 says that there are none, where one look at one stack decides.
+
+What comes three times in as long stays away in 5 % of all cases, which is DECIDED.
+"""
 
 RARE = 0.001
 """A share of answers below which there are none to speak of."""
@@ -78,7 +81,7 @@ def decide_events(statement: Statement, trials: Sequence[EventTrial], rivals: in
     """
     bound, factor = statement.right.factor, statement.left.factor
     if bound == 0:  # `~ 0` is `<= 0`, and `parse` refuses the others
-        return _some_or_none(statement, trials, miss)
+        return _some_or_none(statement, trials, rivals, miss)
     if statement.terms[0].metric in COUNT_METRICS:
         at = partial(_counted, statement.op, trials, factor, bound)
         verdict = correct(at, rivals, miss)
@@ -86,19 +89,25 @@ def decide_events(statement: Statement, trials: Sequence[EventTrial], rivals: in
     return _shares(statement, trials, rivals, miss)
 
 
-def _some_or_none(statement: Statement, trials: Sequence[EventTrial], miss: float) -> SureVerdict:
+def _silent_s(op: str, rivals: int, miss: float) -> float:
+    """The seconds of load after which a count of 0 decides: it stays 0 by chance as rarely as LONG_S allows of one stack."""
+    verdict = ClaimVerdict.FAILS if op == ">" else ClaimVerdict.HOLDS
+    return LONG_S * math.log(miss_of(verdict, rivals, miss)) / math.log(DECIDED)
+
+
+def _some_or_none(statement: Statement, trials: Sequence[EventTrial], rivals: int, miss: float) -> SureVerdict:
     """Tell whether there are some, or none: one event shows that there are some.
 
-    A count has to stay at 0 for LONG_S, whichever of the two was claimed; a share is of so many answers that 0 is known.
+    A count has to stay at 0 for long, whichever of the two was claimed; a share is of so many answers that 0 is known.
     """
     counts = [one.events for one in trials]
     happened = math.fsum(counts) / dispersion(counts)
     counted = statement.terms[0].metric in COUNT_METRICS
     loaded_s, requests = (math.fsum(values) for values in zip(*((one.loaded_s, one.requests) for one in trials), strict=True))
-    if not happened and counted and loaded_s < LONG_S:
+    if not happened and counted and loaded_s < _silent_s(statement.op, rivals, miss):
         return SureVerdict(ClaimVerdict.INCONCLUSIVE)
     verdict = ClaimVerdict.HOLDS if (happened > 0) == (statement.op == ">") else ClaimVerdict.FAILS
-    clear = miss * CLEAR / DECIDED
+    clear = (miss if happened else miss_of(verdict, rivals, miss)) * CLEAR / DECIDED
     if happened:
         none_again = 0.5 ** (happened + JEFFREYS)  # the predictive law of a Poisson count with a prior of Jeffreys
         return SureVerdict(verdict, _grade(none_again < clear), 1 - none_again)
@@ -193,7 +202,9 @@ def _grade(sure: bool) -> VerdictGrade:
     return VerdictGrade.CLEAR if sure else VerdictGrade.LEANING
 
 
-def events_sentence(statement: Statement, trials: Sequence[EventTrial], verdict: ClaimVerdict, miss: float = DECIDED) -> str:
+def events_sentence(
+    statement: Statement, trials: Sequence[EventTrial], verdict: ClaimVerdict, rivals: int = 1, miss: float = DECIDED
+) -> str:
     """Say what was counted: of counts their sum, and the rate with its interval where there were some."""
     metric, factor, count = statement.terms[0].metric, statement.left.factor, len(trials)
     low, high = factor * min(one.value for one in trials), factor * max(one.value for one in trials)
@@ -210,7 +221,7 @@ def events_sentence(statement: Statement, trials: Sequence[EventTrial], verdict:
         return f"{words}: {significant(found.middle)} in 10 s ({ends})"
     words += f", in {loaded_s:.3g} s of load"
     if verdict is ClaimVerdict.INCONCLUSIVE:
-        words += f"; none in {LONG_S:.0f} s would decide it"
+        words += f"; none in {math.ceil(_silent_s(statement.op, rivals, miss))} s would decide it"
     return words
 
 

@@ -36,7 +36,7 @@ BAND = 0.25
 """A published size is found when ours is within this share of it. One for all suites."""
 
 ALIKE = 2.0
-"""And where a ratio is held against 1, when its logarithm is neither more nor less than so many times the published one."""
+"""A ratio against 1 has the published size where its logarithm is within this factor of the published one's, too."""
 
 COUNTED = 2.0
 """A published count is found when ours is within this factor of it: few events are counted with a wide error."""
@@ -107,7 +107,7 @@ def _together(found: Sequence[tuple[str, Statement, ClaimJudgement]]) -> ClaimJu
     """The judgement of all parts: the one that speaks most against the claim decides, and a verdict of all needs all."""
     if len(found) == 1 and not found[0][0]:
         return found[0][2]
-    name, hard, decides = min(found, key=lambda one: _hardness(one[1].op, one[2]))
+    name, hard, decides = min(found, key=lambda one: _hardness(one[1], one[2]))
     if decides.verdict in (ClaimVerdict.HOLDS, ClaimVerdict.TIE):
         alike = [one for _, _, one in found if one.verdict is decides.verdict]
         known = [one.again for one in alike if one.again is not None]
@@ -156,14 +156,15 @@ def _rivals(statement: Statement, trials: Sequence[Trial]) -> list[str]:
     return sorted({one.cell.stack for one in trials if fnmatchcase(one.cell.stack, statement.pattern)} - named)
 
 
-def _hardness(op: str, judged: ClaimJudgement) -> tuple[int, float]:
+def _hardness(statement: Statement, judged: ClaimJudgement) -> tuple[int, float]:
     """A sort key: the smaller it is, the more the judgement speaks against the statement.
 
-    It goes by the verdict, then by how near that came to the other side.
+    It goes by the verdict, then by how far the left side is beyond the right one, as a factor.
     """
     order = (ClaimVerdict.FAILS, ClaimVerdict.INCONCLUSIVE, ClaimVerdict.TIE, ClaimVerdict.HOLDS)
-    middle = 0.0 if judged.measured is None else judged.measured.middle
-    return order.index(judged.verdict), middle if op in (">", ">=") else -middle
+    bound = 1.0 if statement.right.terms else statement.right.factor
+    beyond = 0.0 if judged.measured is None else math.log(judged.measured.middle / bound)
+    return order.index(judged.verdict), {"<": -beyond, "<=": -beyond, "~": -abs(beyond)}.get(statement.op, beyond)
 
 
 def _size_of(
@@ -273,7 +274,7 @@ def _number(statement: Statement, cells: Mapping[Term, Cell], seen: ClaimEvidenc
     if not found:
         raise Untestable(f"{term} is not known of any trial")
     sure = events.decide_events(statement, found, rivals, seen.miss)
-    return StatementAnswer(sure, events.events_sentence(statement, found, sure.verdict, seen.miss))
+    return StatementAnswer(sure, events.events_sentence(statement, found, sure.verdict, rivals, seen.miss))
 
 
 def _happened(term: Term, cell: Cell, trials: Sequence[Trial]) -> list[EventTrial]:

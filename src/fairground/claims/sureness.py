@@ -56,7 +56,7 @@ def decide(op: str, found: Estimate, rivals: int = 1, miss: float = DECIDED) -> 
     at = partial(_compared, op, found)
     verdict = correct(at, rivals, miss)
     if verdict is ClaimVerdict.INCONCLUSIVE:
-        return SureVerdict(verdict, needs=blocks_needed(op, found))
+        return SureVerdict(verdict, needs=blocks_needed(op, found, rivals, miss))
     foretold = again(op, verdict, found, miss_of(verdict, rivals, miss))
     return SureVerdict(verdict, grade_of(at, verdict, rivals, miss), foretold)
 
@@ -110,36 +110,46 @@ def again(op: str, verdict: ClaimVerdict, found: Estimate, miss: float = DECIDED
     if not near and found.middle:
         found = replace(found, middle=found.middle * max(0.0, 1 - (found.error / found.middle) ** 2))
     half = student(found.freedom, 1 - miss / 2) * found.error
+    return _chance(op, verdict, half, replace(found, error=math.sqrt(2) * found.error))
+
+
+def blocks_needed(op: str, found: Estimate, rivals: int = 1, miss: float = DECIDED) -> int | None:
+    """About so many blocks of this spread would decide, in POWER of all cases; None where it is too close to call.
+
+    A tie decides, too: equal stacks need as many blocks as make the interval fit into one.
+    """
+    fresh = range(found.blocks + 1, MOST_BLOCKS + 1)
+    return next((blocks for blocks in fresh if _decided(op, found, blocks, rivals, miss) >= POWER), None)
+
+
+def _decided(op: str, found: Estimate, blocks: int, rivals: int, miss: float) -> float:
+    """Compute how likely so many blocks decide, where middle and spread are what they look like."""
+    truth = replace(found, error=found.spread / math.sqrt(blocks), freedom=math.inf)
+    halves = {one: student(math.inf, 1 - miss_of(one, rivals, miss) / 2) * truth.error for one in ClaimVerdict if one.decided}
+    return math.fsum(_chance(op, verdict, half, truth) for verdict, half in halves.items())
+
+
+def _chance(op: str, verdict: ClaimVerdict, half: float, law: Estimate) -> float:
+    """Compute how likely a value of that law has a verdict, if its interval reaches `half` to each side."""
     same, tied = math.log1p(SAME) - half, math.log1p(TIED) - half
-    beyond = max(half, tied)
     if op == "~":
         apart = math.log1p(SAME) + half
-        return _between(found, -same, same) if verdict is ClaimVerdict.HOLDS else 1 - _between(found, -apart, apart)
+        sides = {ClaimVerdict.HOLDS: _between(law, -same, same), ClaimVerdict.FAILS: 1 - _between(law, -apart, apart)}
+        return sides.get(verdict, 0.0)
     if verdict is ClaimVerdict.TIE:
-        return _between(found, -tied, tied)
+        return _between(law, -tied, tied)
+    beyond = max(half, tied)
     above = (verdict is ClaimVerdict.HOLDS) == (op in (">", ">="))
-    return _between(found, beyond, math.inf) if above else _between(found, -math.inf, -beyond)
+    return _between(law, beyond, math.inf) if above else _between(law, -math.inf, -beyond)
 
 
-def _between(found: Estimate, low: float, high: float) -> float:
-    """Foretell how likely a fresh estimate lies between two bounds."""
+def _between(law: Estimate, low: float, high: float) -> float:
+    """Compute how likely a value that scatters about the middle by the error lies between two bounds."""
     from scipy.special import stdtr
 
     if low >= high:
         return 0.0
-    error = math.sqrt(2) * found.error
-    if not error:
-        return float(low <= found.middle <= high)
-    below, above = (float(stdtr(found.freedom, (bound - found.middle) / error)) for bound in (low, high))
+    if not law.error:
+        return float(low <= law.middle <= high)
+    below, above = (float(stdtr(law.freedom, (bound - law.middle) / law.error)) for bound in (low, high))
     return above - below
-
-
-def blocks_needed(op: str, found: Estimate) -> int | None:
-    """About so many blocks of this spread would decide, in POWER of all cases; None where it is too close to call."""
-    middle = abs(found.middle)
-    distance = abs(middle - math.log1p(SAME)) if op == "~" else middle
-    if not distance:
-        return None
-    deviations = student(math.inf, 1 - DECIDED / 2) + student(math.inf, POWER)
-    needed = max(math.ceil((deviations * found.spread / distance) ** 2), found.blocks + 1)
-    return needed if needed <= MOST_BLOCKS else None

@@ -13,7 +13,7 @@ import typer
 from fairground.capacity import objective, search
 from fairground.capacity.cells import capacities_of
 from fairground.capacity.objective import Objective
-from fairground.capacity.search import Capacity
+from fairground.capacity.search import LEAST_WIDTH, Capacity
 from fairground.cli import attempt, placed, say, typed
 from fairground.cli.arguments import refuse_beside_resume, takes
 from fairground.cli.follow import Voice, finish, record_to_resume
@@ -130,6 +130,8 @@ def _asked(given: Given, places: Places) -> CapacityAsked:
     settings, load = seat_verb(given, load, given["database"])
     settings = placing.settings(settings, placed.placed_roles(given))
     width = numbers.positive("--width", given["width"]) / 100
+    if width < LEAST_WIDTH:
+        raise LabError(f"`--width {given['width']}` should be {100 * LEAST_WIDTH:g} at least, for rates have four digits")
     return CapacityAsked(cells, kept.text, _share(given["budget"], len(cells)), width, load, settings, given["seed"], path(given))
 
 

@@ -16,7 +16,7 @@ from fairground import records
 from fairground.cli import say, typed
 from fairground.cli.clock import ProgressClock
 from fairground.cli.screen import Screen, duration
-from fairground.cli.seats import tell_seats as tell_seats
+from fairground.cli.seats import tell_seats
 from fairground.cli.streams import is_unread, write
 from fairground.lab.events import (
     Absent,

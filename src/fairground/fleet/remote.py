@@ -22,7 +22,7 @@ from fairground.model import LabError
 
 
 class RemoteHost(Borrowed):
-    """The host on which the engine runs (`generators.Elsewhere`)."""
+    """The host on which the engine runs (`EngineHost`)."""
 
     role = "generator"
 

@@ -26,7 +26,7 @@ STOPS_S = 40.0
 
 
 class RemoteDatabaseHost(Borrowed):
-    """The host on which the database server runs (`postgres.Elsewhere`). `address`: where that server has to listen."""
+    """The host on which the database server runs (`DatabaseHost`). `address`: where that server has to listen."""
 
     role = "database"
 

@@ -13,8 +13,7 @@ from fairground.host.child import Child
 from fairground.host.listening import ListenDrops
 from fairground.host.process import NS_PER_TICK, look, tasks
 from fairground.host.resident import Resident
-from fairground.host.spent import Ran, Spent, Thread
-from fairground.host.spent import threads_of as threads_of
+from fairground.host.spent import Ran, Spent, Thread, threads_of
 from fairground.host.strangers import Strangers
 from fairground.host.surroundings import Surroundings, difference
 from fairground.model import HostUse, RoleUse

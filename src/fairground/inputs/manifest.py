@@ -17,8 +17,7 @@ from fairground.inputs import conditions, faults, files, numbers, options, publi
 from fairground.inputs.contracts import check_command, check_told
 from fairground.inputs.data_tables import require_names
 from fairground.inputs.suite_file import GroupTable, SuiteFile
-from fairground.inputs.variants import NAME, VariantTable, require_command
-from fairground.inputs.variants import read_variants as read_variants
+from fairground.inputs.variants import NAME, VariantTable, read_variants, require_command
 from fairground.model import (
     POOLERS,
     PROXIES,

@@ -11,7 +11,7 @@ from fairground.lab.events import Checking, Event, Sink, unheard
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs, Testbed, prepare
 from fairground.lab.recording import NewEntry, Units, open_record, record_units
-from fairground.measure.check import try_cases as try_cases
+from fairground.measure.check import try_cases
 from fairground.model import Cell, CellSettings, LabError, Load, Stack, Topology
 from fairground.model.record import CheckAsked, Record, RecordEnd, RecordKind, StackChecked
 from fairground.model.source import nearest

@@ -56,7 +56,7 @@ def dry_run(suite: Suite, inputs: Inputs, hosts: int) -> Plan:
 
 
 def run(suite: Suite, there: Fleet, inputs: Inputs) -> Generator[Event]:
-    """Measure a suite on hosts, as `lab.run.run` does on one machine.
+    """Measure a suite on hosts, as `lab.run.run_suite` does on one machine.
 
     Close it to end early: what is done is kept, and hosts stop what goes on.
     """

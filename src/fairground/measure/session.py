@@ -1,6 +1,6 @@
 """A session of arms: the one way in which the lab measures.
 
-    with Session(bench, arms, folder) as session:     # every arm on a database of its own: reset, start, verify
+    with ArmSession(bench, arms, folder) as session:     # every arm on a database of its own: reset, start, verify
         for window in session.play(schedule):         # one after the other, or in turns
             ...
     session.ended                                     # stopped, audited and judged, each arm by itself

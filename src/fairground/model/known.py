@@ -67,7 +67,7 @@ class KnownSecrets:
         return text if found is None else found.sub(HIDDEN, text)
 
     def scrub_bytes(self, content: bytes) -> bytes:
-        """The bytes of a file in which none of them stands; of one that is no text, what else is in it stays as it is."""
+        """The content of a file without any of these secrets; its bytes that are no text stay as they are."""
         if not self:
             return content
         return self.scrub(content.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")

@@ -27,7 +27,10 @@ class TableWork:
 
     @property
     def most_read(self) -> int:
-        """The rows that were read at most, those of which an index held all among them: two indexes may give an entry for one."""
+        """The most rows that may have been read: each entry that an index gave counts as one.
+
+        An index may hold all that is asked for, and then no row is read. Two indexes may each give an entry for the same row.
+        """
         return max(self.rows, (self.sequential_rows or 0) + self.index_entries)
 
     def since(self, before: TableWork) -> TableWork:

@@ -41,7 +41,7 @@ AFTER_ITS_END = "`dmesg` tells whether the kernel killed it, as it does where me
 class DatabaseHost(Protocol):
     """Another host, on which the database server runs in place of the lab's machine. `name`: what it is called.
 
-    `front`: the address of the lab's machine as the host sees it. `here`: as of `generators.Elsewhere`.
+    `front`: the address of the lab's machine as the host sees it. `here`: as of `EngineHost`.
     """
 
     name: str

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairground.capacity.parts import CapacityPart as CapacityPart
+from fairground.capacity.parts import CapacityPart
 from fairground.capacity.service.parts import ServicePart
 from fairground.model import SCHEMA_VERSION, Ending, JudgedRuns, LabError, Limit, Plan, Qualification, Trial, error, foreign
 from fairground.model.count import CountAsked, CountedStart

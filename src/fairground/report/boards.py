@@ -215,7 +215,7 @@ def _rows(run: Run, cells: Iterable[Cell]) -> dict[Cell, BoardRow]:
     trials: dict[Cell, list[Trial]] = {cell: [] for cell in cells}
     for trial in run.trials:
         trials[trial.cell].append(trial)
-    sure = comparisons.cells(run.trials, run.plan.memory)
+    sure = comparisons.cells([*run.trials, *run.controls], run.plan.memory)
     made = _at_one_pace({cell: _row(cell, tuple(some)) for cell, some in trials.items()}, run)
     return {cell: _surely(row, sure.get(cell)) for cell, row in made.items()}
 

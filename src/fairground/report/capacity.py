@@ -17,6 +17,7 @@ from fairground.report.charts import loadchart
 from fairground.report.charts.loadchart import Around
 from fairground.report.charts.svg import WIDTHS_PX
 from fairground.report.text import seats, words
+from fairground.report.text.rows import rate_text
 
 BAR_CELLS = 24
 FEW = "* fewer than a hundred requests are beyond it"
@@ -36,7 +37,7 @@ def sentences(found: Capacity) -> tuple[str, ...]:
     if found.limited_by:
         said.append(f"Just above it: {found.limited_by[0].id}, {found.limited_by[0].sentence}")
     if found.knee is not None:
-        rate, low, high = (words.number(value) for value in found.knee)
+        rate, low, high = (rate_text(value) for value in found.knee)
         said.append(f"The knee, where goodput over latency is greatest, is at {rate}/s, between the rates {low} and {high}")
     if found.over is not None:
         said.append(_overload(found))
@@ -47,16 +48,16 @@ def _headline(found: Capacity, name: str) -> str:
     missed = found.missed_from_per_s
     until = f", and no rate was seen to miss: {found.ended}"
     if missed is not None:
-        until = f", and missed from {words.number(missed)}/s on{_why_missed(found, missed)}"
+        until = f", and missed from {rate_text(missed)}/s on{_why_missed(found, missed)}"
     if found.confirmed_per_s is not None:
         held = next(one for one in found.confirmations if one.rate_per_s == found.confirmed_per_s)
         return (
-            f"{name} keeps {found.objective} up to {words.number(found.confirmed_per_s)} requests a second: "
+            f"{name} keeps {found.objective} up to {rate_text(found.confirmed_per_s)} requests a second: "
             f"{held.kept} of {held.trials} fresh trials kept it{until}"
         )
     if found.spoiled is not None and found.found.lower is not None:
         return (
-            f"{name} has no confirmed capacity: the search ended at {words.number(found.found.lower)}/s for {found.objective}, "
+            f"{name} has no confirmed capacity: the search ended at {rate_text(found.found.lower)}/s for {found.objective}, "
             f"and every fresh trial was void: {foreign.line(found.spoiled)}"
         )
     if not found.measured:
@@ -65,9 +66,9 @@ def _headline(found: Capacity, name: str) -> str:
         if found.ended != SearchEnd.LEAST:
             return f"{name} has no bracket yet: no rate was found that keeps {found.objective} when {found.ended}"
         return f"{name} keeps {found.objective} at no rate that was tried: {found.ended}"
-    fresh = "; ".join(f"{one.kept} of {one.trials} at {words.number(one.rate_per_s)}/s" for one in found.confirmations)
+    fresh = "; ".join(f"{one.kept} of {one.trials} at {rate_text(one.rate_per_s)}/s" for one in found.confirmations)
     return (
-        f"{name} has no confirmed capacity: the search ended at {words.number(found.found.lower)}/s for {found.objective}, and "
+        f"{name} has no confirmed capacity: the search ended at {rate_text(found.found.lower)}/s for {found.objective}, and "
         f"fewer than {CONFIRMATIONS} fresh trials kept one rate ({fresh or 'none was made'}){until}"
     )
 
@@ -90,7 +91,7 @@ def _overload(found: Capacity) -> str:
         back = "it recovered within a second" if over.recovery_s <= 1 else f"it recovered after {over.recovery_s:.0f} s"
     good = "" if over.p99_good_us is None else f", p99 of the good answers {words.milliseconds(over.p99_good_us)} ms"
     return (
-        f"Offered {over.factor:.2g} times {words.number(over.capacity_per_s)}/s it gives {words.percent(over.retention)} of it"
+        f"Offered {over.factor:.2g} times {rate_text(over.capacity_per_s)}/s it gives {words.percent(over.retention)} of it"
         f"{good}, "
         f"{words.percent(over.not_ok_share)} of the requests without a good answer{shed}; then {back}"
     )
@@ -109,7 +110,7 @@ def text_curve(points: Sequence[CurvePoint]) -> list[str]:
         said = [f"p99 {', '.join(tails)} ms"] if tails else []
         said += ["the queue grew"] if any(point.judgement.word is StepWord.UNSTABLE for point in here) else []
         lines.append(
-            f"{words.number(rate):>9}/s  {bar:<{BAR_CELLS}} {words.number(goodput):>8}  {marks:<3}  {', '.join(said)}".rstrip()
+            f"{rate_text(rate):>9}/s  {bar:<{BAR_CELLS}} {words.number(goodput):>8}  {marks:<3}  {', '.join(said)}".rstrip()
         )
     return [*lines, FEW] if any("*" in line for line in lines) else lines
 
@@ -121,7 +122,7 @@ def part_lines(part: CapacityPart) -> list[str]:
     if (rejected := part.rejected) is not None:
         return [rejected.sentence]
     if part.verdict is not None and not part.points and part.rate_per_s is not None:
-        return [f"{part.phase:<8} {words.number(part.rate_per_s):>9}/s  {part.verdict}: {part.void}"]
+        return [f"{part.phase:<8} {rate_text(part.rate_per_s):>9}/s  {part.verdict}: {part.void}"]
     return [_step_line(point) for point in part.points]
 
 
@@ -130,7 +131,7 @@ def _step_line(point: CurvePoint) -> str:
     tail_us = loadcurve.percentile_us(step, 0.99) if point.stable else None
     tail = "" if tail_us is None else f"  p99 {words.milliseconds(tail_us)} ms"
     said = "" if word is StepWord.KEPT else f"  ({point.judgement.why})"
-    return f"{point.phase:<8} {words.number(step.rate_per_s):>9}/s  {step.duration_s:4.1f} s  {word:<8}{tail}{said}"
+    return f"{point.phase:<8} {rate_text(step.rate_per_s):>9}/s  {step.duration_s:4.1f} s  {word:<8}{tail}{said}"
 
 
 def rows(found: Capacity) -> Mapping[str, Any]:

@@ -20,7 +20,7 @@ from fairground.report.charts.dots import axis, dots
 from fairground.report.run import controls, crossing, grid, mixes, sections
 from fairground.report.run.bars import picture
 from fairground.report.text import words
-from fairground.report.text.rows import diagnosis_text, interval_text, percentile_text, rank_text, tail_text
+from fairground.report.text.rows import diagnosis_text, interval_text, percentile_text, rank_text, rate_text, tail_text
 
 FRAMED_SCRIPTS = ("page.js", "drawn.js", "save.js")
 
@@ -107,6 +107,7 @@ def environment() -> Environment:
     }
     environment.filters |= {
         "number": words.number,
+        "rate": rate_text,
         "count": words.count,
         "ms": words.milliseconds,
         "percent": words.percent,

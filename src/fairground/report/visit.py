@@ -16,6 +16,7 @@ from fairground.report.charts import loadchart
 from fairground.report.charts.loadchart import Around
 from fairground.report.charts.svg import WIDTHS_PX
 from fairground.report.text import words
+from fairground.report.text.rows import rate_text
 
 MARK = {Severity.NOTE: "✓", Severity.WARN: "!", Severity.REJECT: "✗", Severity.VOID: "○"}
 TAGS = {Severity.NOTE: "valid", Severity.WARN: "warned", Severity.REJECT: "rejected", Severity.VOID: "void"}
@@ -46,10 +47,10 @@ def sentences(found: Visit) -> tuple[str, ...]:
             said.append(_nothing_kept(found))
         else:
             above = ": the highest rate offered, so its limit is higher" if found.keeps_all else _missed(found.curve, "; ")
-            rate = f"{words.number(found.kept_per_s)} requests a second"
+            rate = f"{rate_text(found.kept_per_s)} requests a second"
             said.append(f"It kept {found.objective} up to {rate}, {_times(found.kept_times)}{above}")
         if found.repeated_per_s:
-            rates = ", ".join(f"{words.number(rate)}/s" for rate in found.repeated_per_s)
+            rates = ", ".join(f"{rate_text(rate)}/s" for rate in found.repeated_per_s)
             said.append(
                 f"At first {rates} did not keep it, and a higher rate did: so that was measured three times, and most decide"
             )
@@ -95,7 +96,7 @@ def _nothing_kept(found: Visit) -> str:
     why = next(point.judgement.why for point in found.curve if point.step.rate_per_s == untold[-1])
     if len(untold) == len(words_of):
         return f"Whether it keeps {found.objective} cannot be told of any rate: {foreign.line(why)}"
-    upto = f"of {words.number(untold[-1])}/s" if len(untold) == 1 else f"of rates up to {words.number(untold[-1])}/s"
+    upto = f"of {rate_text(untold[-1])}/s" if len(untold) == 1 else f"of rates up to {rate_text(untold[-1])}/s"
     return f"No rate of the load curve kept {found.objective}; {upto} it cannot be told: {foreign.line(why)}"
 
 
@@ -105,7 +106,7 @@ def _missed(curve: Sequence[CurvePoint], sign: str) -> str:
     if rate is None:
         return ""
     why = next(point.judgement.why for point in curve if point.step.rate_per_s == rate and point.judgement.low is False)
-    return f"{sign}at {words.number(rate)}/s {foreign.line(why)}"
+    return f"{sign}at {rate_text(rate)}/s {foreign.line(why)}"
 
 
 def _good(found: Visit) -> str:

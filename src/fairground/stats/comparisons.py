@@ -409,7 +409,7 @@ def spoilt_blocks(trials: Sequence[Trial], known: Sequence[RememberedSpread], qu
 
 
 def cells(trials: Sequence[Trial], known: Sequence[RememberedSpread] = ()) -> dict[Cell, Estimate | None]:
-    """Estimate each cell's goodput: its logarithm over the mean of the stacks that were measured beside it.
+    """Estimate each cell's goodput: its logarithm over the mean of the stacks that were measured beside it, but for controls.
 
     What the machine did to all of a round alike is left out. A stack by itself has the interval of its blocks. Of whole windows
     and of turns the wider interval counts: a rate is no surer than the ratios that are told of it. None: unknown.
@@ -417,8 +417,9 @@ def cells(trials: Sequence[Trial], known: Sequence[RememberedSpread] = ()) -> di
     found = dict[Cell, Estimate | None]()
     ways = [_together(trials, Quantity.GOODPUT, known, in_turns=in_turns) for in_turns in (False, True)]
     for group, *made in zip(fields_of(trials), *ways, strict=True):
+        among = {(trial.cell.stack, None) for trial in group}
         for cell in dict.fromkeys(trial.cell for trial in group):
-            sure = [one for fitted in made if (one := fitted.beside((cell.stack, None))) is not None]
+            sure = [one for fitted in made if (one := fitted.beside((cell.stack, None), among)) is not None]
             found[cell] = max(sure, key=lambda one: one.interval().high - one.middle, default=None)
     return found
 

@@ -32,7 +32,7 @@ SETTLED_HALF = 4
 SETTLED_FLOORS = 2.0
 """They agree where their medians differ by so many floors at most."""
 CALM_FLOORS = 10.0
-"""Of all of them the cheaper quarter is within so many floors of the median: medians of wild windows agree by chance."""
+"""And only where the lower quartile of all is within so many floors of the median: wild windows have like medians by chance."""
 FALLING = 1.03
 """Counted windows fall where those of their first half need so many times as much as those of their second."""
 

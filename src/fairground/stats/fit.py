@@ -15,7 +15,7 @@ from __future__ import annotations
 import copy
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -191,9 +191,10 @@ class Fit(Generic[Name]):
             return None
         return self._estimate(self._weights(one) - self._weights(other), blocks, self._freedom_of_both(one, other))
 
-    def beside(self, name: Name) -> Estimate | None:
+    def beside(self, name: Name, among: Collection[Name] | None = None) -> Estimate | None:
         """A stack over the mean of all that rounds join it with; for one by itself its own mean. None for a single block.
 
+        `among`: those that the mean is of; all, unless told. The others still tell what the machine did to each round.
         Such intervals leave out what was done to all stacks alike: Loftus & Masson, "Using confidence intervals in within-subject
         designs", Psychonomic Bulletin & Review 1994.
         """
@@ -201,9 +202,12 @@ class Fit(Generic[Name]):
         if blocks < LEAST_BLOCKS:
             return None
         weights = self._weights(name)
-        same = [other for other in self.names if self._layout.part[other] == self._layout.part[name]]
+        joined = [other for other in self.names if self._layout.part[other] == self._layout.part[name]]
+        same = [other for other in joined if among is None or other in among]
         if len(same) > 1:
             weights = weights - sum(self._weights(other) for other in same) / len(same)
+        elif len(joined) > 1:
+            return Fit(point for point in self._points if point.name == name).beside(name)
         return self._estimate(weights, blocks)
 
     def _weights(self, name: Name) -> Array:

@@ -27,7 +27,7 @@ from fairground.stats.moderated import LEAST_ROWS, Prior, Spreads, Variance
 MOST = 6.0
 """The most degrees of freedom that memory is worth, after however many runs."""
 LIKELY, UNLIKELY = 0.6, 0.02
-"""Today contradicts memory where its variance is beyond what is foretold in so many cases, or below it in so many."""
+"""These shares of foretold variances lie below two bounds. Above the first, or below the second, today contradicts memory."""
 LEAST_OWN = 2.5
 """Four blocks of two stacks have three degrees of freedom, less what rounding leaves."""
 WEAK_SD: Mapping[bool, float] = {True: 0.10, False: 0.15}

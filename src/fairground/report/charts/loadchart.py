@@ -19,6 +19,7 @@ from fairground.model import Second
 from fairground.report.charts import svg
 from fairground.report.charts.scale import Scale, linear_ticks, log_ticks, whole_decades
 from fairground.report.text import words
+from fairground.report.text.rows import rate_text
 
 LATENCIES = ((0.5, "p50", "stack-3"), (0.99, "p99", "stack-1"))
 LEFT_PX, RIGHT_PX, TOP_PX = 62, 34, 10
@@ -110,7 +111,7 @@ def _goodput(points: Sequence[CurvePoint], around: Around, x: Scale) -> list[str
         parts.append(svg.text(knee_px - 4, TOP_PX + NEXT_WORD_PX, "knee", "ink", "end"))
     for rate, word, side in ((around.kept_per_s, "kept", -4), (around.missed_per_s, "missed", 4)):
         if rate is not None:
-            said, anchor = f"{word} {words.number(rate)}", "end" if side < 0 else "start"
+            said, anchor = f"{word} {rate_text(rate)}", "end" if side < 0 else "start"
             parts.append(svg.text(x.px(rate) + side, TOP_PX + WORD_PX, said, "ink", anchor))
     return parts
 
@@ -176,6 +177,6 @@ def _means(pairs: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
 def _said(point: CurvePoint) -> str:
     step = point.step
     return (
-        f"{point.phase} {point.trial}: offered {words.number(step.rate_per_s)}/s, good {words.number(step.goodput_per_s)}/s,"
+        f"{point.phase} {point.trial}: offered {rate_text(step.rate_per_s)}/s, good {words.number(step.goodput_per_s)}/s,"
         f" {point.judgement.word}"
     )

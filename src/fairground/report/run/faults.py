@@ -43,6 +43,11 @@ class FaultRow:
         return self._median(lambda one: one.recovered_s)
 
     @property
+    def is_back(self) -> bool:
+        """True if the full rate was back in most trials."""
+        return 2 * len(self._known(lambda one: one.recovered_s)) > len(self.recoveries)
+
+    @property
     def lost(self) -> int | None:
         """The acknowledged writes that crashes took, of all trials; None where nothing crashed, or nothing counts them."""
         known = [one.lost for one in self.recoveries if one.lost is not None]
@@ -127,9 +132,11 @@ def _who(cell: Cell) -> str:
 
 
 def _back(some: Sequence[FaultRow]) -> str:
-    """Say when the full rate was back, over the stacks of one table."""
+    """Say when the full rate was back, over the stacks of one table: where most trials of a stack had it."""
     numbered = [row for row in some if row.recoveries]
-    times = sorted(row.recovered_s for row in numbered if row.recovered_s is not None)
+    if not numbered:
+        return "No stack has a number."
+    times = sorted(row.recovered_s for row in numbered if row.is_back and row.recovered_s is not None)
     if not times:
         return f"None of {words.plural(len(numbered), 'stack')} had its full rate again in the window."
     span = (

@@ -1,4 +1,4 @@
-"""The numbers of a row as text, for the page, its Markdown and the terminal: its interval, its percentiles, what limits it."""
+"""Numbers as text for a page, its Markdown and the terminal: a row's interval, its percentiles, what limits it, offered rates."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ def interval_text(row: BoardRow) -> str:
     if row.interval is None:
         return words.NO_NUMBER
     return f"{words.number(row.interval.low)}–{words.number(row.interval.high)}"
+
+
+def rate_text(rate_per_s: float | None) -> str:
+    """An offered rate with the four digits that a search gives it: rounded, it would be another rate than was kept."""
+    return words.UNKNOWN if rate_per_s is None else intervals.brief(rate_per_s, 4)
 
 
 def half_width(found: Interval | None) -> float | None:
