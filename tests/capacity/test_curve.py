@@ -185,9 +185,9 @@ def test_a_curve_that_falls_once_is_not_repeated() -> None:
 
 
 def test_large_rates_are_written_out() -> None:
-    """No rate is told with an exponent."""
+    """No rate is told with an exponent, and none is rounded up."""
     text = " ".join(sentences(curve(lambda rate, _: kept(rate), best_per_s=63_625.0)))
-    assert "76,400 requests a second" in text and "e+" not in text
+    assert "76,350 requests a second" in text and "e+" not in text
 
 
 def test_a_limit_above_all_rates_is_said_to_be_higher() -> None:
