@@ -20,7 +20,6 @@ UNKNOWN = "–"
 NO_NUMBER = "—"
 NAMED_AT_MOST = 4
 EVIDENCE_CHARACTERS = 500
-"""A statement among the evidence may be far longer."""
 FEW_TAIL_SAMPLES, LEAST_TAIL_SAMPLES = intervals.FEW_TAIL_SAMPLES, intervals.LEAST_TAIL_SAMPLES
 
 
