@@ -17,7 +17,7 @@ from typing import Any
 import frame
 
 HEAD = """\
-| stack | workload | options | budget | planted | runs | more expensive | cheaper \
+| stack | workload | options | budget | planted | runs | costlier | cheaper \
 | equivalent | inconclusive | measured | range | ± |
 |--|--|--|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"""
 ABOUT = """\
@@ -77,7 +77,7 @@ def line(key: tuple[str, str, str, str, float], rows: list[dict[str, Any]]) -> s
     """One row of the table."""
     stack, workload, how, budget, plant = key
     changes = [row["change"] for row in rows if row["change"] is not None]
-    counts = [sum(row["verdict"] == word for row in rows) for word in ("dearer", "cheaper", "equivalent", "inconclusive")]
+    counts = [sum(row["verdict"] == word for row in rows) for word in ("costlier", "cheaper", "equivalent", "inconclusive")]
     cells = [f"`{stack}`", workload, f"`{how}`" if how else "", budget, f"{plant:g} %", str(len(rows)), *map(str, counts)]
     cells += [f"{statistics.median(changes):+.2%}", f"{min(changes):+.2%} to {max(changes):+.2%}"] if changes else ["–", "–"]
     half = [(row["change_high"] - row["change_low"]) / 2 for row in rows if row["change_low"] is not None]

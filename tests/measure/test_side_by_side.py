@@ -133,7 +133,7 @@ def costs(number: int, **server_us: float) -> list[ArmWindow]:
         ([costs(3 + n, a=100 * 0.7**n, b=100) for n in range(MOST_WARM_UPS - 1)], "a"),
         ([*[costs(n, a=100, b=100) for n in (3, 4)], [replace(costs(5, a=50)[0], warm_up=False)]], ""),  # what counts has begun
     ],
-    ids=["idle", "compiling", "warm", "still compiling", "dearer", "for ever", "not yet", "pieces"],
+    ids=["idle", "compiling", "warm", "still compiling", "costlier", "for ever", "not yet", "pieces"],
 )
 def test_servers_that_get_cheaper_are_warmed_for_longer(before: Sequence[Sequence[ArmWindow]], cold: str) -> None:
     """Each by itself, and until what an answer costs is steady; the others wait."""
@@ -290,14 +290,14 @@ ALIKE: Mapping[str, float | None] = {"a": 100, "b": 100, "c": 100}
         (ALIKE, {"a": 100, "b": 50, "c": 90}, {}, ["b"]),
         (ALIKE, {"a": 100, "b": 50, "c": 90}, {"b": 15}, ["b"]),  # the generator gains from batches, too
         (ALIKE, {"a": 100, "b": 50, "c": 90}, {"b": 11}, []),  # the machine was slow in its own window
-        (ALIKE, {"a": 50, "b": 95, "c": 50}, {}, []),  # the machine got faster, and one server dearer
+        (ALIKE, {"a": 50, "b": 95, "c": 50}, {}, []),  # the machine got faster, and one server costlier
         (ALIKE, {"a": 60, "b": 30, "c": 60}, {"a": 12, "b": 12, "c": 12}, ["b"]),
         ({"a": 100, "b": 100}, {"a": 50, "b": 100}, {}, ["a"]),
         (ALIKE | {"d": 100, "e": 100}, {"a": 50, "b": 100, "c": 100, "d": 79, "e": 100}, {}, ["a", "d"]),
         (ALIKE | {"a": None}, {"a": None, "b": 50, "c": 100}, {}, ["b"]),
         ({"a": None, "b": 100}, {"a": 1, "b": 1}, {}, []),
     ],
-    ids=["one", "batches", "slow window", "dearer", "faster machine", "two arms", "five arms", "not known", "one known"],
+    ids=["one", "batches", "slow window", "costlier", "faster machine", "two arms", "five arms", "not known", "one known"],
 )
 def test_an_arm_that_was_not_warm_has_another_whole_window(
     whole_us: Mapping[str, float | None],

@@ -194,13 +194,13 @@ def test_stacks_that_cannot_be_told_apart_share_a_letter() -> None:
 
 
 def test_cost_is_told_in_its_own_terms() -> None:
-    """31 % more CPU for an answer is +31 % and more expensive, although its ratio stands to the left of 1."""
+    """31 % more CPU for an answer is +31 % and costlier, although its ratio stands to the left of 1."""
     board = boards(fixture.six_blocks())[1]
     assert board.cost is not None
     birch = board.cost.of("birch:pool")
     assert birch is not None and birch.difference.ratio is not None and birch.difference.ratio.middle < 1
     assert words.change_texts(birch, Quantity.CPU)[0].startswith("+3")
-    assert words.verdict_word(birch, Quantity.CPU) == "more expensive"
+    assert words.verdict_word(birch, Quantity.CPU) == "costlier"
 
 
 def test_forest_shows_what_lies_beyond_its_edge_as_an_arrow() -> None:

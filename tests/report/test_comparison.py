@@ -20,7 +20,7 @@ from report.subjects import LINES, line
 
 
 def test_markdown_is_the_golden_one() -> None:
-    """Faster, more expensive, equivalent, inconclusive, and too little: each in its words."""
+    """Faster, costlier, equivalent, inconclusive, and too little: each in its words."""
     sentences = [comparison.sentence(one, "old|one", "new") for one in LINES]
     golden.check("comparison.md", comparison.markdown("new against old", "old|one", "new", LINES, sentences))
 
@@ -66,9 +66,9 @@ def test_page_is_escaped_and_fetches_nothing() -> None:
 def test_to_the_right_is_better() -> None:
     """More answers lie to the right of no change, and more CPU to the left, on one scale whose rules the page holds."""
     html = comparison.html("new", Sides("old", "new"), LINES[:2], [], "Fairground 1")
-    faster, dearer = re.findall(r'<svg class="dots forest (?:more|less)".*?</svg>', html)
-    middles = [float(re.search(r'class="m" d="M([\d.]+)', one)[1]) for one in (faster, dearer)]  # type: ignore[index]
-    (upright,) = {float(re.search(r'class="one" d="M([\d.]+)', one)[1]) for one in (faster, dearer)}  # type: ignore[index]
+    faster, costlier = re.findall(r'<svg class="dots forest (?:more|less)".*?</svg>', html)
+    middles = [float(re.search(r'class="m" d="M([\d.]+)', one)[1]) for one in (faster, costlier)]  # type: ignore[index]
+    (upright,) = {float(re.search(r'class="one" d="M([\d.]+)', one)[1]) for one in (faster, costlier)}  # type: ignore[index]
     assert middles[1] < upright < middles[0]
     assert html.count('class="dots forest axis"') == 1 and ".forest .one{" in html
 
@@ -82,7 +82,7 @@ def test_the_picture_holds_each_interval_against_its_margin() -> None:
     """Each quantity has its shaded margin, its interval and its word; what lies beyond the scale is an arrow at its edge."""
     drawn = effects.draw_effects([effect(one) for one in LINES], 880)
     assert drawn.count('opacity="0.55"') == 5 and drawn.count('r="6"') == 4
-    assert all(word in drawn for word in ("faster ▲", "more expensive ▼", "equivalent =", "inconclusive ?"))
+    assert all(word in drawn for word in ("faster ▲", "costlier ▼", "equivalent =", "inconclusive ?"))
     assert "shaded: equivalent, ± 1 %" in drawn
     far = line("goodput", [8.0, 8.1, 7.9], True)
     drawn = effects.draw_effects([effect(far)], 360)
@@ -104,7 +104,7 @@ def test_a_comparison_without_lines_says_why() -> None:
 def test_rows_for_machines() -> None:
     """`--json` has the change with its limits, and None where nothing is known."""
     rows = comparison.rows(LINES)
-    assert rows[1]["verdict"] == "dearer" and rows[0]["verdict"] == "faster"
+    assert rows[1]["verdict"] == "costlier" and rows[0]["verdict"] == "faster"
     assert rows[4]["change"] is None and rows[4]["verdict"] == "inconclusive"
 
 

@@ -30,7 +30,7 @@ SLOWER, DEARER = line("goodput", SLOW, DifferenceWord.SLOWER), line("server CPU"
         ("slower:5%", True),
         ("slower:6.5%", False),
         ("slower:10%", False),
-        ("dearer:5%", False),
+        ("costlier:5%", False),
         ("any:5%", True),
         ("slower:0%", True),
     ],
@@ -42,10 +42,10 @@ def test_the_whole_interval_lies_beyond(rule: str, fails: bool) -> None:
 
 def test_cost_is_held_in_its_own_terms() -> None:
     """CPU that is 6.4 to 11.1 % more breaks a rule of 6 %, and one of 7 % does not; the sentence tells both numbers."""
-    assert fail_on.broken_rules([SLOWER, DEARER], fail_on.parse("dearer:6%")) == (
-        "ping c100: server CPU is worse by 6.4 % at least (+8.7 % measured), and dearer:6% was asked for",
+    assert fail_on.broken_rules([SLOWER, DEARER], fail_on.parse("costlier:6%")) == (
+        "ping c100: server CPU is worse by 6.4 % at least (+8.7 % measured), and costlier:6% was asked for",
     )
-    assert fail_on.broken_rules([SLOWER, DEARER], fail_on.parse("dearer:7%")) == ()
+    assert fail_on.broken_rules([SLOWER, DEARER], fail_on.parse("costlier:7%")) == ()
 
 
 @pytest.mark.parametrize("word", [DifferenceWord.INCONCLUSIVE, DifferenceWord.EQUIVALENT, DifferenceWord.FASTER])
@@ -64,7 +64,7 @@ def test_nothing_measured_is_no_pass() -> None:
     """Without a ratio of the rule's quantity there is nothing that it could be held against."""
     empty = line("goodput", None, DifferenceWord.INCONCLUSIVE)
     assert not fail_on.is_measured([empty], fail_on.parse("slower:5%"))
-    assert not fail_on.is_measured([SLOWER], fail_on.parse("dearer:5%"))
+    assert not fail_on.is_measured([SLOWER], fail_on.parse("costlier:5%"))
     assert fail_on.is_measured([empty, DEARER], fail_on.parse("any:5%"))
 
 
@@ -81,4 +81,4 @@ def test_a_rule_that_cannot_fire_is_refused(rule: str) -> None:
     """Nothing gives less than nothing; what costs more than twice as much can be."""
     with pytest.raises(LabError, match="can never fire"):
         fail_on.parse(rule)
-    assert fail_on.parse("dearer:150%").share == 1.5 and fail_on.parse("slower:99.9%").share == pytest.approx(0.999)
+    assert fail_on.parse("costlier:150%").share == 1.5 and fail_on.parse("slower:99.9%").share == pytest.approx(0.999)

@@ -86,8 +86,8 @@ def test_two_tries_of_a_side_call_nothing() -> None:
     assert line([tried(1000), tried(1000)], [tried(1900), tried(1901)]).difference.word is DifferenceWord.INCONCLUSIVE
 
 
-def test_dearer_is_worse() -> None:
-    """More CPU for an answer is more expensive; so little that the clock's steps would be compared is left out."""
+def test_costlier_is_worse() -> None:
+    """More CPU for an answer is costlier; so little that the clock's steps would be compared is left out."""
     a, b = ([tried(1000, server_us_per_answer=us + step) for step in (-1, 0, 1)] for us in (100.0, 120.0))
     assert line(a, b, "server CPU").difference.word is DifferenceWord.SLOWER
     little = [replace(one, closed=tuple(replace(loop, due=100) for loop in one.closed)) for one in b]

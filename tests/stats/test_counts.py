@@ -53,14 +53,14 @@ def looked(random_: random.Random, chance: float, cost: int = 60_000, least: int
 def test_chance_looks_in_vain_and_is_levelled() -> None:
     """Starts differ by how often reads found nothing. With that levelled they hardly do, and a per cent of the code shows."""
     random_ = random.Random(5)
-    a, b, dearer = ([looked(random_, chance, cost) for chance in (0.1, 1.4, 0.6)] for cost in (60_000, 60_000, 60_600))
+    a, b, costlier = ([looked(random_, chance, cost) for chance in (0.1, 1.4, 0.6)] for cost in (60_000, 60_000, 60_600))
     raw = [counts.between_collections(one) or 0.0 for one in (*a, *b)]
     level_a, level_b = counts.at_equal_reads(a, b)
     assert (counts.spread(raw) or 0) > 0.005 > 0.001 > (counts.spread([*level_a, *level_b]) or 1)
     assert counts.change(level_a, level_b).word is CountWord.ALIKE
-    more = counts.change(*counts.at_equal_reads(a, dearer))
+    more = counts.change(*counts.at_equal_reads(a, costlier))
     assert more.word is CountWord.MORE and more.ratio is not None and more.ratio.low < 1.0095 < more.ratio.high
-    assert counts.change(raw[:3], [counts.between_collections(one) or 0.0 for one in dearer]).word is CountWord.UNKNOWN
+    assert counts.change(raw[:3], [counts.between_collections(one) or 0.0 for one in costlier]).word is CountWord.UNKNOWN
 
 
 def test_reads_that_nobody_counted_are_not_none() -> None:

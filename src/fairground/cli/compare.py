@@ -42,7 +42,7 @@ OPTIONS = (
     Option("pairs", "Pairs of windows for each start, at most: six starts must fit (default: up to 5).", int | None, None),
     Option("plant", "Positive control: slow B down by this many percent of its CPU.", float, 0.0),
     Option("margin", "Within ± this many percent two stacks are equivalent.", float, 1.0),
-    Option("fail_on", "Exit with 1 when B's whole interval is worse by more: slower:5%, dearer:5%, any:5%; of counts more:1%.",
+    Option("fail_on", "Exit with 1 when B's whole interval is worse by more: slower:5%, costlier:5%, any:5%; of counts more:1%.",
            str | None, None, metavar="RULE"),
     Option("markdown", "Write the summary for a pull request to this file.", Path | None, None),
     *options.some("threads", "workers", "pool_size", "no_prepared", "durable", "pin"),

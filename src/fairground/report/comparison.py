@@ -85,7 +85,7 @@ class ComparisonLine:
 
     @property
     def worse_at_least(self) -> float | None:
-        """The share by which B is worse at the near end of the interval: 0.05 is 5 %. None unless called slower or dearer."""
+        """The share by which B is worse at the near end of the interval: 0.05 is 5 %. None unless called slower or costlier."""
         if self.difference.word is not DifferenceWord.SLOWER or self.change is None:
             return None
         return min(abs(self.change[1]), abs(self.change[2]))
@@ -161,9 +161,7 @@ def sentence(line: ComparisonLine, a: str, b: str) -> str:
             needs = "" if line.need is None else f"; {_needs(line.need, line.each)}"
             return f"{line.cell}: inconclusive between {b} and {a}: {amount}{needs}"
         case _:
-            better = "faster" if line.more_is_better else "cheaper"
-            worse = "slower" if line.more_is_better else "more expensive"
-            return f"{line.cell}: {b} is {better if found.word is DifferenceWord.FASTER else worse} than {a}: {amount}"
+            return f"{line.cell}: {b} is {words.word(found.word, line.more_is_better)} than {a}: {amount}"
 
 
 def _times(line: ComparisonLine, change: Change, a: str) -> str | None:
@@ -263,8 +261,8 @@ def _cells(line: ComparisonLine) -> tuple[str, ...]:
 
 
 def verdict(line: ComparisonLine) -> str:
-    """The word for a table: cost is called cheaper or more expensive."""
-    return words.plain(line.difference.word, line.more_is_better)
+    """The word for a table: cost is called cheaper or costlier."""
+    return words.word(line.difference.word, line.more_is_better)
 
 
 def rows(lines: Sequence[ComparisonLine]) -> list[Mapping[str, object]]:

@@ -13,10 +13,10 @@ from fairground.report.counts import CountLine
 from fairground.report.text import words
 from fairground.stats.counts import CountWord
 
-QUANTITIES = {"slower": ("goodput",), "dearer": ("server CPU",), "any": ("goodput", "server CPU")}
+QUANTITIES = {"slower": ("goodput",), "costlier": ("server CPU",), "any": ("goodput", "server CPU")}
 """What each kind of rule looks at."""
 _COUNTED = re.compile(r"more:(\d+(?:\.\d+)?)%")
-_FORM = re.compile(r"(slower|dearer|any):(\d+(?:\.\d+)?)%")
+_FORM = re.compile(r"(slower|costlier|any):(\d+(?:\.\d+)?)%")
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def parse(text: str, where_counted: str = "add --count") -> Rule:
     if found is None and _COUNTED.fullmatch(text):
         raise LabError(f"`--fail-on {text}` is a rule on what is counted, and time is measured", where_counted)
     if found is None:
-        raise LabError(f"`--fail-on {text}` is not a rule", "for instance --fail-on slower:5%, dearer:5% or any:5%")
+        raise LabError(f"`--fail-on {text}` is not a rule", "for instance --fail-on slower:5%, costlier:5% or any:5%")
     if "goodput" in QUANTITIES[found[1]] and float(found[2]) >= 100:
         raise LabError(f"`--fail-on {text}` can never fire: nothing is slower by 100 % or more", f"write less: {found[1]}:5%")
     return Rule(text, QUANTITIES[found[1]], float(found[2]) / 100)

@@ -177,7 +177,7 @@ class ControlReading:
 
     @property
     def found(self) -> bool:
-        """True if the planted slowdown was called slower (dearer)."""
+        """True if the planted slowdown was called slower (costlier)."""
         return self.control is Control.SLOWED and self.difference.word is DifferenceWord.SLOWER
 
 

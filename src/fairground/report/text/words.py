@@ -346,18 +346,13 @@ def change_texts(row: HeldStack, quantity: Quantity) -> tuple[str, str]:
 
 def verdict_word(row: HeldStack, quantity: Quantity) -> str:
     """The verdict's word for a row of a page."""
-    return plain(row.difference.word, quantity is Quantity.GOODPUT)
+    return word(row.difference.word, quantity is Quantity.GOODPUT)
 
 
 def word(said: DifferenceWord, more_is_better: bool) -> str:
-    """The verdict's word as data: where more is worse, as of a cost, it is called cheaper or dearer."""
-    costs = {} if more_is_better else {DifferenceWord.FASTER: "cheaper", DifferenceWord.SLOWER: "dearer"}
+    """The verdict's word: where more is worse, as of a cost, it is called cheaper or costlier."""
+    costs = {} if more_is_better else {DifferenceWord.FASTER: "cheaper", DifferenceWord.SLOWER: "costlier"}
     return costs.get(said, str(said))
-
-
-def plain(said: DifferenceWord, more_is_better: bool) -> str:
-    """The verdict's word for people."""
-    return word(said, more_is_better).replace("dearer", "more expensive")
 
 
 def pool(settings: CellSettings) -> str:
