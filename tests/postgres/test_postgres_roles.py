@@ -89,6 +89,8 @@ def test_want_of_room_is_told_apart_from_a_limit(keeper: Keeper, tmp_path: Path)
         "CREATE DATABASE mine",
         "SET ROLE fairground",
         "DO $$ BEGIN COMMIT; END $$",
+        "SELECT pg_current_xact_id()",
+        "SELECT txid_current()",
     ],
 )
 def test_what_a_server_may_not_do(database: Database, statement: str) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -80,6 +81,9 @@ class Batcher(Healthy):
             await connection.simple("COMMIT")
             for _ in batch[1:]:
                 await connection.simple("BEGIN")
+                if HOW == "numbered":
+                    with suppress(PgError):
+                        await connection.query("SELECT pg_current_xact_id()")
                 await connection.simple("COMMIT")
 
 
