@@ -53,10 +53,11 @@ class CommitWitness:
             return (), ()
         later = None if self.clock is None else self._compare()
         clock = None if self.clock is None or later is None else self.clock.join(later)
+        keyed, lines = log.keyed, tuple[AuditLine, ...]()
         if self.workload.audit.history is not None:
-            lines = tuple(self._row_lines(log, clock))
-        else:
-            lines = self._count_lines(clock, probes)
+            lines = tuple(self._row_lines(keyed, clock))
+        if keyed.count < log.count:  # some writes leave no row of their own
+            lines += self._count_lines(clock, probes)
         if any(line.id == "late-commits" for line in lines):
             return lines, ()
         return lines, (committed.unknown(self._why(clock, log), any(one.acknowledged for one in probes)),)
