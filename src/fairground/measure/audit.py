@@ -15,7 +15,7 @@ from fairground.judge import answers, crash, statements, thresholds
 from fairground.judge.thresholds import Rules
 from fairground.model import AuditLine, ContractError, DatabaseUse, DatabaseWork, LedgerRow, Outcomes, Result, Workload
 from fairground.model.workload import GOOD
-from fairground.postgres import Database
+from fairground.postgres import Counters, Database
 
 Found = TypeVar("Found")
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
@@ -31,6 +31,7 @@ class Before:
     values: Mapping[str, int]
     ledgers: Mapping[str, Mapping[str, int]]
     work: DatabaseWork | None = None
+    counters: Counters | None = None
 
 
 def before(database: Database, workload: Workload) -> Before:
@@ -42,7 +43,16 @@ def before(database: Database, workload: Workload) -> Before:
     with database.keep_asking():
         values = {one.id: _said(_value, database, one.sql, f"invariant `{one.id}`") for one in asked.invariants}
         ledgers = {one.name: _said(_accounts, database, one.sql, f"ledger `{one.name}`") for one in asked.ledgers}
-    return Before(values, ledgers, database.work())
+    return Before(values, ledgers, database.work(), database.counters())
+
+
+def counters(database: Database, was: Before | None) -> Counters:
+    """Return what the database counted since `was`, all of it where nothing was read then: but for sessions, which pools open before."""
+    now, then = database.counters(), None if was is None else was.counters
+    if then is None:
+        return now
+    commits, rollbacks = now.commits - then.commits, now.rollbacks - then.rollbacks
+    return replace(now, commits=commits, rollbacks=rollbacks, rows_read=now.rows_read - then.rows_read)
 
 
 def work(database: Database, was: Before | None, workload: Workload) -> DatabaseWork | None:

@@ -363,7 +363,7 @@ class StartedStack(Loaded):
             return
         if not self.database.wait_for_no_connections():
             self.find("connections-left", Severity.VOID, "the server's database connections were still open after it had ended")
-        counters, wal = self.database.counters(), self.database.wal_position()
+        counters, wal = audit.counters(self.database, self.before), self.database.wal_position()
         wal_bytes = wal - self.wal_before if wal is not None and self.wal_before is not None else None
         found = database_use(counters, self.seen, wal_bytes, audit.work(self.database, self.before, self.workload))
         refused, is_told = self.faults.refusals() or (None, None), self.stack_arm.holds_a_pool
