@@ -115,6 +115,10 @@ class FakeDatabase:
     def wait_for_no_connections(self) -> bool:
         return True
 
+    def count_backends(self, _: str) -> int:
+        """None of them is known."""
+        raise psycopg.OperationalError("nobody looks on")
+
     def counters(self) -> Counters:
         """Nothing at the first look, which is before the load; an error where the database is gone after it."""
         if not self._is_counted:

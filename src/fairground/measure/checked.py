@@ -116,7 +116,7 @@ class LiveStage:
         return self._database.connections()
 
     def waiting(self) -> int:
-        return self._database.waiting_for_locks()
+        return self._database.count_backends("Lock:")
 
     def restart_database(self) -> None:
         if self._database.owner is None:
