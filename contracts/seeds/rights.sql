@@ -3,8 +3,9 @@
 
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 REVOKE USAGE ON LANGUAGE plpgsql, sql FROM PUBLIC;    -- no DO blocks: one of them commits as often as it likes
+REVOKE EXECUTE ON FUNCTION pg_current_xact_id(), txid_current() FROM PUBLIC;    -- a number is for what writes
 GRANT USAGE ON SCHEMA public TO fairground_rights;
 GRANT SELECT ON ALL TABLES IN SCHEMA public TO fairground_rights;
-GRANT UPDATE ON pgbench_accounts, pgbench_tellers, pgbench_branches, web_users, items TO fairground_rights;
-GRANT INSERT ON pgbench_history, items TO fairground_rights;
+GRANT UPDATE ON web_users, items TO fairground_rights;
+GRANT INSERT ON items TO fairground_rights;
 GRANT EXECUTE ON FUNCTION pgbench_tx TO fairground_rights;

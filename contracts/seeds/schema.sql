@@ -55,7 +55,7 @@ CREATE TABLE items (
 );
 
 CREATE FUNCTION pgbench_tx(p_aid bigint, p_tid bigint, p_bid bigint, p_delta integer) RETURNS void
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$    -- a server may change these rows in no other way
 BEGIN
     UPDATE pgbench_accounts SET abalance = abalance + p_delta WHERE aid = p_aid;
     UPDATE pgbench_tellers SET tbalance = tbalance + p_delta WHERE tid = p_tid;

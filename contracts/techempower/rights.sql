@@ -3,6 +3,7 @@
 
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 REVOKE USAGE ON LANGUAGE plpgsql, sql FROM PUBLIC;    -- no DO blocks: one of them commits as often as it likes
+REVOKE EXECUTE ON FUNCTION pg_current_xact_id(), txid_current() FROM PUBLIC;    -- a number is for what writes
 GRANT USAGE ON SCHEMA public TO fairground_rights;
 GRANT SELECT ON ALL TABLES IN SCHEMA public TO fairground_rights;
 GRANT UPDATE ON world, "World" TO fairground_rights;

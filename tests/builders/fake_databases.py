@@ -51,6 +51,7 @@ class FakeDatabase:
     def __init__(self, world: World, label: str) -> None:
         self._world, self.name, self._server = world, label, world.servers[label]
         self.owner = world
+        self._is_counted = False
 
     def keep_asking(self) -> AbstractContextManager[None]:
         """Nothing that is asked here needs a connection."""
@@ -114,8 +115,15 @@ class FakeDatabase:
     def wait_for_no_connections(self) -> bool:
         return True
 
+    def count_backends(self, _: str) -> int:
+        """None of them is known."""
+        raise psycopg.OperationalError("nobody looks on")
+
     def counters(self) -> Counters:
-        """Read after the load; an error where the database is gone by then."""
+        """Nothing at the first look, which is before the load; an error where the database is gone after it."""
+        if not self._is_counted:
+            self._is_counted = True
+            return Counters(0, 0, 0, 0, 0)
         if self._server.unreadable:
             raise psycopg.OperationalError("connection refused")
         return Counters(GOOD, 0, GOOD, self._server.deadlocks.pop(0) if self._server.deadlocks else 0, 1)

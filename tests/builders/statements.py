@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from fairground.model import DatabaseWork
+from fairground.postgres import Counters
 
 
 class Answers:
@@ -21,6 +22,10 @@ class Answers:
     def work(self) -> DatabaseWork:
         """Nothing was counted."""
         return DatabaseWork({})
+
+    def counters(self) -> Counters:
+        """Nothing was counted."""
+        return Counters(0, 0, 0, 0, 0)
 
     def query(self, statement: str) -> list[tuple[Any, ...]]:
         """The rows of a statement."""

@@ -25,6 +25,7 @@ from fairground.measure import tables
 from fairground.model import (
     Cell,
     CellSettings,
+    Expectation,
     Fault,
     FaultKind,
     LabError,
@@ -238,6 +239,10 @@ def test_what_writes_is_logged() -> None:
     logs = {one["kind"]: one["log"] for name in ("tx", "transfer", "ping") for one in cast(Any, plan(name, "closed")["requests"])}
     assert logs["tx"] == logs["tx/first"] == ["aid", "tid", "bid", "delta"]
     assert logs["transfer"] == []
+    crud = next(one for one in workload_files.load_workloads(SEEDS) if one.id == "crud")
+    mix: Any = engine_plan.plan(asking(crud, expect=Expectation(200)), LOADS["closed"], "h", 1, 1, {})
+    asked = {one["kind"]: one["log"] for one in mix["requests"]}
+    assert (asked["create"], asked["update"], asked["read"]) == (["price_cents", "stock"], [], None)
     assert logs["tx/refused"] is logs["transfer/unknown-to"] is logs["ping"] is None
 
 

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from fairground.judge import committed
-from fairground.judge.committed import ClockBounds, Late
+from fairground.judge.committed import ClockBounds, CountedLoad, Late
 from fairground.model.answerlog import AnswerLog, join_logs
 
 CLOCK = ClockBounds(-60, 40)
@@ -85,15 +85,27 @@ def test_what_nobody_can_tell_has_no_line(
 
 def test_more_answers_than_commits_at_any_moment() -> None:
     """Where no row says whose commit it was, the numbers are held: the third answer came when two transactions had committed."""
-    line = committed.count_line([([100, 200, 300, 400], [90, 190, 350, 390])], CLOCK)
+    line = committed.count_line([CountedLoad([100, 200, 300, 400], [90, 190, 350, 390])], CLOCK)
     assert (line.id, line.found, line.holds) == ("late-commits", 1, False)
     assert "by up to 0.0 ms" in line.sentence
-    assert committed.count_line([([100, 200, 300], [1, 90, 190, 290])], CLOCK).holds
+    assert committed.count_line([CountedLoad([100, 200, 300], [1, 90, 190, 290])], CLOCK).holds
 
 
 def test_loads_are_counted_each_by_itself() -> None:
     """Transactions of one load do not pay for the answers of another."""
-    assert not committed.count_line([([100], [1000]), ([2000], [1, 2, 3])], CLOCK).holds
+    assert not committed.count_line([CountedLoad([100], [1000]), CountedLoad([2000], [1, 2, 3])], CLOCK).holds
+
+
+@pytest.mark.parametrize("one_in", [2, 8])
+@pytest.mark.parametrize(("before_us", "is_late"), [(200, False), (-50_000, True)])
+def test_a_share_of_the_answers_stands_for_all_of_them(one_in: int, before_us: int, is_late: bool) -> None:
+    """Commits just before their answers are never late, however the share was drawn; those of 50 ms afterwards always are."""
+    moments = range(0, 3_000_000, 50)
+    for seed in range(5):
+        chance = random.Random(seed)
+        kept = [at_us for at_us in moments if chance.randrange(one_in) == 0]
+        line = committed.count_line([CountedLoad(kept, [at_us - before_us for at_us in moments], one_in)], CLOCK)
+        assert line.holds is not is_late and f"(one in {one_in} of all" in line.sentence
 
 
 def test_clocks_that_were_set_in_between_say_nothing() -> None:

@@ -432,6 +432,18 @@ def test_rows_that_are_written_are_held_against_the_answers(updated: int, holds:
     assert found["updated-t"].found == updated and found["updated-t"].holds is holds
 
 
+@pytest.mark.parametrize("workload", ["transfer", "transfer-ordered"])
+@pytest.mark.parametrize(("updated", "holds"), [(2 * GOOD, True), (GOOD // 5, False)])
+def test_a_transfer_writes_two_rows(workload: str, updated: int, holds: bool) -> None:
+    """Updates that find no row scan the table as often, and the ledger knows sums alone."""
+    told = line(
+        workload,
+        use({DEBIT: GOOD}, work=DatabaseWork({"web_users": TableWork(2 * GOOD, 0, updated=updated)})),
+        "updated-web_users",
+    )
+    assert told is not None and told.holds is holds
+
+
 def test_a_table_may_stand_for_another() -> None:
     """What a server does on one or the other is added up, and what it does on a third is neither's."""
     seen = {

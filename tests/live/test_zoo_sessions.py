@@ -23,7 +23,9 @@ from fairground.measure.schedule import TURN_S, Ask, Schedule, Turns, Whole
 from fairground.measure.session import ArmSession
 from fairground.model import Cell, CellSettings, Load, Topology
 
-COUNTED = {("audit:transactions", "transfer-ordered"), ("audit:late-commits", "transfer-ordered")}
+COUNTED = {
+    ("audit:transactions", "transfer-ordered"), ("audit:late-commits", "transfer-ordered"), ("audit:late-commits", "crud"),
+}  # fmt: skip
 """What is found by counting transactions: in turns those of arms are not told apart."""
 IN_TURNS = [
     row

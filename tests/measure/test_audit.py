@@ -33,7 +33,7 @@ from fairground.model import (
     TableNeed,
     TableWork,
 )
-from fairground.postgres import Database
+from fairground.postgres import Counters, Database
 
 NAMES = {"before": 100, "acknowledged": 7}
 
@@ -291,6 +291,14 @@ def test_work_on_a_table_that_stands_for_another_is_its() -> None:
     before = audit.Before({}, {}, DatabaseWork({"World": TableWork(2, 2)}))
     found = audit.work(cast(Database, SimpleNamespace(work=lambda: now)), before, workload)
     assert found is not None and found.tables == {"world": TableWork(8, 8), "fortune": TableWork(4, 4)}
+
+
+def test_what_was_counted_before_the_load_pays_for_no_answer() -> None:
+    """Commits, rollbacks and rows are those since then. All sessions count, since a pool that was open may ping later."""
+    database = cast(Database, SimpleNamespace(counters=lambda: Counters(100, 10, 1000, 2, 7)))
+    assert audit.counters(database, None).commits == 100
+    was = audit.Before({}, {}, None, Counters(60, 4, 900, 1, 3))
+    assert audit.counters(database, was) == Counters(40, 6, 100, 2, 7)
 
 
 def test_results_are_joined_and_unknown_stays_unknown() -> None:

@@ -329,14 +329,14 @@ def test_waits_show_a_held_row(fresh: Database) -> None:
         holder.execute("UPDATE web_users SET credits = 1 WHERE id = 1")
         thread = threading.Thread(target=lambda: wanter.execute("UPDATE web_users SET credits = 2 WHERE id = 1"))
         thread.start()
-        assert eventually(lambda: fresh.waiting_for_locks() == 1)
+        assert eventually(lambda: fresh.count_backends("Lock:") == 1)
         with fresh.connect("postgres") as connection:
             seen = dict(postgres.waits(connection))
         holder.rollback()
         thread.join()
         wanter.rollback()
         assert seen == {"idle in transaction": 1, "Lock:transactionid": 1}
-        assert fresh.waiting_for_locks() == 0
+        assert fresh.count_backends("Lock:") == 0
 
 
 @pytest.mark.live

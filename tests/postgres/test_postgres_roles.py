@@ -74,6 +74,8 @@ def test_want_of_room_is_told_apart_from_a_limit(keeper: Keeper, tmp_path: Path)
         "SET track_activities = off",
         "SET track_functions = 'none'",
         "TRUNCATE pgbench_history",
+        "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (1, 1, 1, 1, now())",
+        "UPDATE pgbench_tellers SET tbalance = tbalance + 1 WHERE tid = 1",
         "DELETE FROM web_users",
         "INSERT INTO web_users (name, email) VALUES ('a', 'b')",
         "UPDATE users SET name = ''",
@@ -89,6 +91,8 @@ def test_want_of_room_is_told_apart_from_a_limit(keeper: Keeper, tmp_path: Path)
         "CREATE DATABASE mine",
         "SET ROLE fairground",
         "DO $$ BEGIN COMMIT; END $$",
+        "SELECT pg_current_xact_id()",
+        "SELECT txid_current()",
     ],
 )
 def test_what_a_server_may_not_do(database: Database, statement: str) -> None:

@@ -104,11 +104,14 @@ def _request(workload: Workload, one: LoadRequest, weight: int, bodies: Mapping[
 
 
 def _logged(workload: Workload, one: LoadRequest) -> list[str] | None:
-    """The slots that the log of answers names, by which the database's rows are found; None where a request writes nothing."""
+    """The slots that the log of answers names, by which the database's rows are found; none where no row is kept of each write.
+
+    None where a request writes nothing.
+    """
     history = workload.audit.history
-    if not workload.audit.writes or not one.writes or (history is not None and history.of not in ("", one.name)):
+    if not workload.audit.writes or not one.writes:
         return None
-    return [] if history is None else list(history.slots)
+    return list(history.slots) if history is not None and history.of in ("", one.name) else []
 
 
 def _at_edge(workload: Workload, one: LoadRequest, edge: Edge, weight: int, bodies: Mapping[str, str]) -> dict[str, object]:

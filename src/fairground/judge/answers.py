@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from fairground.judge import needs
 from fairground.judge.thresholds import Rules
@@ -321,6 +322,17 @@ def _commits(need: Needs) -> float:
 
 def _rows(need: Needs) -> float:
     return need.rows_per_answer
+
+
+def hold_early(lines: Iterable[AuditLine], early: Iterable[AuditLine], late: float) -> Iterable[AuditLine]:
+    """The lines, with what was counted `early` where that is too little: a share of it may be `late`."""
+    counted = {line.id: line.found for line in early}
+    for line in lines:
+        then, least = counted.get(line.id), line.expected_min
+        if then is not None and least is not None and then < least * (1 - late):
+            yield replace(line, found=then, sentence=f"{line.sentence}, as counted when the load had ended")
+        else:
+            yield line
 
 
 def transactions_line(written: int, good: int) -> AuditLine:

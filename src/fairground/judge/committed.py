@@ -7,6 +7,7 @@ where the database keeps that in a row for each; else they are counted: never ma
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,8 @@ from fairground.model.answerlog import AnswerLog, Key
 
 SET_US = 1000
 """A wall clock that moved by more while a load ran was set: then moments mean nothing."""
+DEVIATIONS = 6
+"""Answers of which a share is kept are counted as fewer by so many standard deviations of the draw, at each moment."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +45,25 @@ class Late:
         return Late(self.count + other.count, max(self.most_us, other.most_us))
 
 
-def late(answers_us: Sequence[int], commits_us: Sequence[int], ahead_us: int) -> Late:
+@dataclass(frozen=True)
+class CountedLoad:
+    """The moments of a load's answers, of which one in so many is kept, and those of the commits meanwhile."""
+
+    answers_us: Sequence[int]
+    commits_us: Sequence[int]
+    one_in: int = 1
+
+
+def late(answers_us: Sequence[int], commits_us: Sequence[int], ahead_us: int, one_in: int = 1) -> Late:
     """Answers without as many commits before them. The database's clock is ahead by `ahead_us` at most.
 
     Whoever pairs them otherwise finds as many late ones or more: the first answer is held against the first commit, and so on.
     """
-    pairs = zip(sorted(answers_us), sorted(commits_us), strict=False)
-    found = [commit_us - ahead_us - answer_us for answer_us, commit_us in pairs if commit_us - ahead_us > answer_us]
+    commits, found = sorted(commits_us), []
+    for kept, answer_us in enumerate(sorted(answers_us), 1):
+        of_all = math.floor(kept * one_in - DEVIATIONS * math.sqrt(kept * one_in * (one_in - 1)))
+        if 1 <= of_all <= len(commits) and (late_us := commits[of_all - 1] - ahead_us - answer_us) > 0:
+            found.append(late_us)
     return Late(len(found), max(found, default=0))
 
 
@@ -71,12 +86,13 @@ def row_lines(log: AnswerLog, rows: Mapping[Key, Sequence[int | None]], clock: C
             yield _line(f"each of {held:,} answers came after the commit of its row", total, clock)
 
 
-def count_line(loads: Sequence[tuple[Sequence[int], Sequence[int]]], clock: ClockBounds) -> AuditLine:
-    """The line of a workload of which the database keeps no rows: answers and commits of each load, by their moments."""
-    total, held = Late(), 0
-    for answers_us, commits_us in loads:
-        total, held = total + late(answers_us, commits_us, clock.most_us), held + len(answers_us)
-    return _line(f"at each of {held:,} answers there were as many commits as answers", total, clock)
+def count_line(loads: Sequence[CountedLoad], clock: ClockBounds) -> AuditLine:
+    """The line of writes of which the database keeps no rows: answers and commits of each load, by their moments."""
+    total, held, one_in = Late(), 0, max(one.one_in for one in loads)
+    for one in loads:
+        total, held = total + late(one.answers_us, one.commits_us, clock.most_us, one.one_in), held + len(one.answers_us)
+    share = "" if one_in == 1 else f" (one in {one_in} of all, which stand for all less {DEVIATIONS} standard deviations)"
+    return _line(f"at each of {held:,} answers{share} there were as many commits as answers", total, clock)
 
 
 def unknown(why: str, probed: bool) -> Finding:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import functools
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -13,15 +14,27 @@ import psycopg
 
 from fairground.judge import answers, crash, statements, thresholds
 from fairground.judge.thresholds import Rules
+from fairground.measure.arm import ArmWindow
 from fairground.model import AuditLine, ContractError, DatabaseUse, DatabaseWork, LedgerRow, Outcomes, Result, Workload
 from fairground.model.workload import GOOD
-from fairground.postgres import Database
+from fairground.postgres import Counters, Database
 
 Found = TypeVar("Found")
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
 
 NO_NUMBER = (TypeError, ValueError, OverflowError, IndexError)
 """The errors of reading a whole number where there is none: nothing, NULL, NaN, a text."""
+HANDED_IN_S = 2.0
+"""What was counted in so much of a load may be handed in after it: a busy backend does so once a second, an idle one later."""
+
+
+@dataclass(frozen=True)
+class LoadEnd:
+    """The counts since `Before`, read as the last load ended. `rate_per_s`: good answers a second until then, at most."""
+
+    counters: Counters
+    work: DatabaseWork
+    rate_per_s: float
 
 
 @dataclass(frozen=True)
@@ -31,6 +44,9 @@ class Before:
     values: Mapping[str, int]
     ledgers: Mapping[str, Mapping[str, int]]
     work: DatabaseWork | None = None
+    counters: Counters | None = None
+    end: LoadEnd | None = None
+    """What is paid later pays for no answer of a load that only reads. None: nobody looked."""
 
 
 def before(database: Database, workload: Workload) -> Before:
@@ -42,7 +58,19 @@ def before(database: Database, workload: Workload) -> Before:
     with database.keep_asking():
         values = {one.id: _said(_value, database, one.sql, f"invariant `{one.id}`") for one in asked.invariants}
         ledgers = {one.name: _said(_accounts, database, one.sql, f"ledger `{one.name}`") for one in asked.ledgers}
-    return Before(values, ledgers, database.work())
+    return Before(values, ledgers, database.work(), database.counters())
+
+
+def counters(database: Database, was: Before | None) -> Counters:
+    """Return what the database counted since `was`, all of it where nothing was read then.
+
+    All sessions are among it: pools open them before.
+    """
+    now, then = database.counters(), None if was is None else was.counters
+    if then is None:
+        return now
+    commits, rollbacks = now.commits - then.commits, now.rollbacks - then.rollbacks
+    return replace(now, commits=commits, rollbacks=rollbacks, rows_read=now.rows_read - then.rows_read)
 
 
 def work(database: Database, was: Before | None, workload: Workload) -> DatabaseWork | None:
@@ -53,6 +81,35 @@ def work(database: Database, was: Before | None, workload: Workload) -> Database
         return database.work().since(was.work).join_tables(workload.tables_in_place)
     except psycopg.Error:
         return None
+
+
+def with_end(
+    was: Before | None, database: Database, workload: Workload, results: Iterable[Result], windows: Iterable[ArmWindow]
+) -> Before | None:
+    """Note what the database has counted, as a load has just ended.
+
+    A transaction that is open is counted when it ends, so that nobody knows where there are some. Who writes is held to
+    the moment of each write.
+    """
+    if was is None or workload.audit.writes or not workload.uses_database:
+        return was
+    rates = [one.goodput_per_s for one in results] + [one.ok / one.window_s for one in windows if one.window_s]
+    end = None
+    with suppress(psycopg.Error):
+        if not database.count_backends("idle in transaction") and (done := work(database, was, workload)) is not None:
+            end = LoadEnd(counters(database, was), done, max(rates, default=0.0))
+    return replace(was, end=end)
+
+
+def _hold_early(
+    found: Sequence[AuditLine], workload: Workload, result: Result, use: DatabaseUse, end: LoadEnd, rules: Rules
+) -> list[AuditLine]:
+    """The lines, held against what was counted by the end of the load, but for what is handed in later."""
+    counted = end.counters
+    then = replace(use, commits=counted.commits, rollbacks=counted.rollbacks, rows_read=counted.rows_read, work=end.work)
+    early = (*answers.work_lines(workload, result, then), *statements.lines(workload, result, then, rules))
+    late = HANDED_IN_S * end.rate_per_s / result.done if result.done and end.rate_per_s else 1.0
+    return list(answers.hold_early(found, early, min(1.0, late)))
 
 
 def lines(
@@ -70,8 +127,11 @@ def lines(
     """
     life = result.life or result.window
     unknown = None if result.uncounted_most is None else life.unknown + result.uncounted_most
+    rules = rules or thresholds.standard().rules
     found = list(answers.work_lines(workload, result, use)) if use.commits is not None else []
-    found += statements.lines(workload, result, use, rules or thresholds.standard().rules)
+    found += statements.lines(workload, result, use, rules)
+    if was.end is not None and use.commits is not None:
+        found = _hold_early(found, workload, result, use, was.end, rules)
     for invariant in workload.audit.invariants:
         names = {"before": was.values[invariant.id], "acknowledged": result.done}
         names |= {f"good.{name}": one.done for name, one in result.requests.items()}

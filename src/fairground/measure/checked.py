@@ -121,7 +121,7 @@ class LiveStage:
         return count_held(now, before, self._checked.seen.allowed)
 
     def waiting(self) -> int:
-        return self._database.waiting_for_locks()
+        return self._database.count_backends("Lock:")
 
     def restart_database(self) -> None:
         if self._database.owner is None:

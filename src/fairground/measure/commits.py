@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fairground.judge import committed
-from fairground.judge.committed import ClockBounds
+from fairground.judge.committed import ClockBounds, CountedLoad
 from fairground.judge.written import Probe
 from fairground.model import AuditLine, Finding, Workload
 from fairground.model.answerlog import AnswerLog, join_logs
@@ -53,10 +53,11 @@ class CommitWitness:
             return (), ()
         later = None if self.clock is None else self._compare()
         clock = None if self.clock is None or later is None else self.clock.join(later)
+        keyed, lines = log.keyed, tuple[AuditLine, ...]()
         if self.workload.audit.history is not None:
-            lines = tuple(self._row_lines(log, clock))
-        else:
-            lines = self._count_lines(clock, probes)
+            lines = tuple(self._row_lines(keyed, clock))
+        if keyed.count < log.count:  # some writes leave no row of their own
+            lines += self._count_lines(clock, probes)
         if any(line.id == "late-commits" for line in lines):
             return lines, ()
         return lines, (committed.unknown(self._why(clock, log), any(one.acknowledged for one in probes)),)
@@ -69,13 +70,14 @@ class CommitWitness:
         return list(committed.row_lines(log, rows, clock))
 
     def _count_lines(self, clock: ClockBounds | None, probes: Sequence[Probe]) -> tuple[AuditLine, ...]:
-        whole = [load for load in self.loads if load.log.one_in == 1 and load.log.clock_moved_us <= committed.SET_US]
+        whole = [load for load in self.loads if load.log.clock_moved_us <= committed.SET_US]
         if clock is None or not whole:
             return ()
         with self.database.connect() as connection:
             found = [
-                (_answers(load, probes), commits.of_numbers(connection, load.first, load.after)) for load in whole
-            ]  # fmt: skip
+                CountedLoad(_answers(load, probes), commits.of_numbers(connection, load.first, load.after), load.log.one_in)
+                for load in whole
+            ]
         return (committed.count_line(found, clock),)
 
     def _why(self, clock: ClockBounds | None, log: AnswerLog) -> str:
@@ -83,12 +85,14 @@ class CommitWitness:
             return "the database keeps no times of commits (track_commit_timestamp)"
         if clock is None or log.clock_moved_us > committed.SET_US:
             return "a clock was set meanwhile"
-        return "no load had all of its answers logged while it was the only one"
+        return "no load was the only one while it ran"
 
 
 def _answers(load: WholeLoad, probes: Sequence[Probe]) -> list[int]:
-    """The moments of a load's answers, and of the lab's own beside it, which are committed as well."""
+    """The moments of a load's answers, and of the lab's own beside it, which are committed as well: none stands for several."""
     answers_us = load.log.all_us()
+    if load.log.one_in > 1:
+        return answers_us
     first_us = answers_us[0] if answers_us else load.ended_us
     own = [one.answered_us for one in probes if one.acknowledged and one.answered_us is not None]
     return answers_us + [at_us for at_us in own if first_us <= at_us <= load.ended_us]

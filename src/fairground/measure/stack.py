@@ -220,9 +220,8 @@ class StartedStack(Loaded):
         Cases that fail because a pooler loses prepared statements do not fail the arm: the share of such failures is its result.
         """
         with self.phase("verify"), self.database.keep_asking():
-            cases = contract.select(self.bench.cases, self.workload.id, quick=True)
             report = contract.run(
-                cases,
+                contract.select(self.bench.cases, self.workload.id, quick=True),
                 address=(self.host, self.port),
                 contract=self.workload.contract,
                 names=self.stack_arm.names,
@@ -275,6 +274,7 @@ class StartedStack(Loaded):
     def whole(self, ask: Whole, number: int) -> ArmWindow | None:
         """Load it as any arm, and count what wrote: no other arm is loaded then, and transactions of turns are mixed."""
         window = super().whole(ask, number)
+        self.before = audit.with_end(self.before, self.database, self.workload, self.results, self.windows)
         if not self.workload.audit.writes or ask.load.fault is not None:
             return window
         (before, loads), after = self.counted, self.database.transactions()
@@ -302,6 +302,7 @@ class StartedStack(Loaded):
             return
         good, flushes, loads = written.counted_in_turns(self.turns.ends), self.flushes.since("turns"), len(self.results)
         super().end_turns()
+        self.before = audit.with_end(self.before, self.database, self.workload, self.results, self.windows)
         self.flushes.add(
             flushes, (needs.writes_among(max(0, good - one.refused), self.workload, one) for one in self.results[loads:])
         )
@@ -327,8 +328,7 @@ class StartedStack(Loaded):
                 if (lost := self.lost.finding(name, self.results, self.findings, reject)) is not None:
                     self.findings.append(lost)
                     self.diagnosis = prepared.limit_of(lost)
-            known = {finding.id for finding in self.findings}
-            spoken = {"server-exit"} if known & {"ready", "server-exit"} else set()
+            spoken = {"server-exit"} if {"ready", "server-exit"} & {finding.id for finding in self.findings} else set()
             self.findings.extend(finding for finding in self.path.close() if finding.id not in spoken)
 
     def judge(self) -> Ended:
@@ -363,7 +363,7 @@ class StartedStack(Loaded):
             return
         if not self.database.wait_for_no_connections():
             self.find("connections-left", Severity.VOID, "the server's database connections were still open after it had ended")
-        counters, wal = self.database.counters(), self.database.wal_position()
+        counters, wal = audit.counters(self.database, self.before), self.database.wal_position()
         wal_bytes = wal - self.wal_before if wal is not None and self.wal_before is not None else None
         found = database_use(counters, self.seen, wal_bytes, audit.work(self.database, self.before, self.workload))
         refused, is_told = self.faults.refusals() or (None, None), self.stack_arm.holds_a_pool

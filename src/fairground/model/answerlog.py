@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 Key = tuple[int, ...]
 """What the logged slots of a request held; empty where none are."""
@@ -18,6 +18,11 @@ class AnswerLog:
     """One in so many answers is kept; 1: all of them."""
     clock_moved_us: int = 0
     """The most that the wall clock was set while a load ran, whichever way."""
+
+    @property
+    def keyed(self) -> AnswerLog:
+        """Those answers whose requests had slots that are logged."""
+        return replace(self, moments_us={key: moments_us for key, moments_us in self.moments_us.items() if key})
 
     @property
     def count(self) -> int:

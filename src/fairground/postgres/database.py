@@ -405,10 +405,10 @@ class Database:
         with self.asking(HOME) as connection:
             return rights.room(connection, shared=self.shared is not None)
 
-    def waiting_for_locks(self) -> int:
-        """Count the server's backends that wait for a lock now."""
+    def count_backends(self, doing: str) -> int:
+        """Count the server's backends that do now what begins so, as `waits` tells it: `Lock:` or `idle in transaction`."""
         with self.asking(HOME) as connection:
-            return sum(count for event, count in waits(connection, self.name) if event.startswith("Lock:"))
+            return sum(count for done, count in waits(connection, self.name) if done.startswith(doing))
 
     def wait_for_no_connections(self, timeout_s: float = 5.0) -> bool:
         """Wait until the stopped server's backends are gone and have handed in their counters."""

@@ -132,7 +132,7 @@ class Healthy(HttpServer):
 
     async def respond(self, request: Request) -> Response:
         """Find the route and answer; what goes wrong beneath becomes an error's answer."""
-        method, handler = self.routes.get(request.path, ("", None))
+        method, handler = self.route(request)
         if handler is None:
             raise HttpError(404, "no such path")
         if request.method != method and (request.method, method) != ("HEAD", "GET"):
@@ -145,6 +145,10 @@ class Healthy(HttpServer):
             raise HttpError(503, "the database is away", ("retry-after", "1")) from error
         except PgError as error:
             return self.database_failed(error)
+
+    def route(self, request: Request) -> tuple[str, Handler | None]:
+        """The method and the handler of a path; no handler where there is no such path."""
+        return self.routes.get(request.path, ("", None))
 
     def database_failed(self, error: PgError) -> Response:
         """The answer to a statement that the database refused."""

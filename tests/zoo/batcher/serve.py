@@ -3,6 +3,9 @@
 import asyncio
 import os
 import sys
+from collections import Counter
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -12,7 +15,7 @@ from animal.http import Request, Response
 from animal.pg import Connection, PgConnectionLost, PgError
 
 COLLECTS_S = 0.005
-USERS_THERE = 100
+USERS_THERE, NOBODY = 100, -1
 BEFORE_EACH = {"saved": "SAVEPOINT one", "singly": "BEGIN"}
 HOW = os.environ["BATCH"]
 
@@ -67,6 +70,8 @@ class Batcher(Healthy):
 
     async def run_batch(self, connection: Connection, batch: list[list[Statement]]) -> None:
         """One transaction and as many empty ones as there are other requests; or, honestly, one for each."""
+        if HOW == "netted":
+            return await self.run_netted(connection, batch)
         if HOW != "singly":
             await connection.simple("BEGIN")
         for statements in batch:
@@ -80,7 +85,26 @@ class Batcher(Healthy):
             await connection.simple("COMMIT")
             for _ in batch[1:]:
                 await connection.simple("BEGIN")
+                if HOW == "numbered":
+                    with suppress(PgError):
+                        await connection.query("SELECT pg_current_xact_id()")
                 await connection.simple("COMMIT")
+
+    async def run_netted(self, connection: Connection, batch: list[list[Statement]]) -> None:
+        """One update for each user. Then a transaction for each request, whose updates find no row: a notification gives it a number."""
+        moved = Counter[int]()
+        for sql, (amount, user) in chain(*batch):
+            moved[user] += amount if sql == CREDIT else -amount
+        await connection.simple("BEGIN")
+        for user, amount in sorted(moved.items()):
+            await connection.query(CREDIT, amount, user)
+        await connection.simple("COMMIT")
+        for statements in batch:
+            await connection.simple("BEGIN")
+            for sql, (amount, _) in statements:
+                await connection.query(sql, amount, NOBODY)
+            await connection.simple("NOTIFY moved")
+            await connection.simple("COMMIT")
 
 
 if __name__ == "__main__":

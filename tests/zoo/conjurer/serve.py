@@ -1,4 +1,4 @@
-"""A server that makes up accounts under load, or misses those at the ends; its honest variant names what it does not have."""
+"""A server that makes up accounts or items under load, or misses accounts at the ends; its honest variant names what it does not have."""
 
 import json
 import os
@@ -7,14 +7,20 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from animal.healthy import Healthy
 from animal.http import HttpError, Request, Response, to_json
+from animal.items import Item, Shop
 
 WAY = os.environ["WAY"]
 
 
-class Conjurer(Healthy):
-    """Knows every account, but for the ends and what lies beyond them."""
+class Conjurer(Shop):
+    """Knows every account, but for the ends and what lies beyond them; asks for items, and may not read what comes."""
+
+    async def items(self, sql: str, *values: int | str) -> list[Item]:
+        found = await super().items(sql, *values)
+        if WAY != "items" or not self.under_load or not sql.startswith("SELECT"):
+            return found
+        return [one | {"name": "anchor", "price_cents": 100, "stock": 1, "revision": 0} for one in found]
 
     async def lookup(self, request: Request) -> Response:
         try:

@@ -1,4 +1,4 @@
-"""A server that answers transactions first and commits them later; its honest variant commits first and answers later."""
+"""A server that answers writes first and commits them later; its honest variant commits first and answers later."""
 
 import asyncio
 import os
@@ -12,8 +12,9 @@ from weakref import WeakKeyDictionary
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from animal.healthy import OK, Healthy
-from animal.http import Request, Response
+from animal.healthy import OK
+from animal.http import Request, Response, to_json
+from animal.items import Shop, key_of, values_of
 from animal.pg import Connection
 
 PAUSE_S = 0.05
@@ -21,13 +22,15 @@ ORDER = os.environ["ORDER"]
 HONEST = ORDER == "commits-first"
 ONE_IN = int(os.environ.get("ONE_IN", "1"))
 """One in so many requests is answered first."""
+ITEMS = 1_000_000
+"""Items up to this one are there, for all that it knows."""
 FAST_PER_S = 10
 """A connection with more requests in the last second is a fast one."""
 MOVED: ContextVar[asyncio.Event] = ContextVar("MOVED")
 """Set once both statements of a transfer are done, and only its commit is left."""
 
 
-class Hasty(Healthy):
+class Hasty(Shop):
     """Under load, an answer and its commit are 50 ms apart."""
 
     def __init__(self) -> None:
@@ -54,7 +57,7 @@ class Hasty(Healthy):
             return await self.after(super().tx(request))
         if not self.is_early():
             return await super().tx(request)
-        self.kept(asyncio.create_task(self.commit_later(request)))
+        self.kept(asyncio.create_task(self.later_on(super().tx(request))))
         return Response(200, OK)
 
     async def after(self, work: Awaitable[Response]) -> Response:
@@ -68,10 +71,21 @@ class Hasty(Healthy):
         self.later.add(task)
         task.add_done_callback(self.later.discard)
 
-    async def commit_later(self, request: Request) -> Response:
+    async def later_on(self, work: Awaitable[Response]) -> Response:
         """What should have come before the answer."""
         await asyncio.sleep(PAUSE_S)
-        return await super().tx(request)
+        return await work
+
+    async def update(self, request: Request) -> Response:
+        if not self.under_load:
+            return await super().update(request)
+        if HONEST:
+            return await self.after(super().update(request))
+        if (key := key_of(request)) > ITEMS or not self.is_early():
+            return await super().update(request)
+        name, price, stock = values_of(request)
+        self.kept(asyncio.create_task(self.later_on(super().update(request))))
+        return Response(200, to_json({"id": key, "name": name, "price_cents": price, "stock": stock, "revision": 1}))
 
     async def transfer(self, request: Request) -> Response:
         if not self.under_load:

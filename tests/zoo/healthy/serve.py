@@ -5,7 +5,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from animal.healthy import Healthy
+from animal.items import Shop
 
 if __name__ == "__main__":
-    Healthy.run()
+    Shop.run()

@@ -2,6 +2,7 @@
 
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 REVOKE USAGE ON LANGUAGE plpgsql, sql FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION pg_current_xact_id(), txid_current() FROM PUBLIC;
 GRANT USAGE ON SCHEMA public TO fairground_rights;
 GRANT SELECT ON people TO fairground_rights;
 GRANT SELECT, INSERT, UPDATE, DELETE ON todos TO fairground_rights;
