@@ -18,6 +18,7 @@ demo:
 test: setup                      ## every path once, servers and browser included: two tests at a time, and a third that stands back
 	$(PYTHON) -m pytest -n 3 -m 'not nightly' --durations=25
 
+test-all: export HYPOTHESIS_PROFILE := night
 test-all: test                   ## and what takes long or must be alone on the machine, one test at a time
 	$(PYTHON) -m pytest -m nightly --durations=25
 

@@ -13,7 +13,7 @@ from builders.passes import Passes, representatives
 from builders.paths import TESTS
 from fairground.host import build
 from fairground.inputs import manifest
-from fairground.model import Server
+from fairground.model import Approach, Server
 
 
 @pytest.fixture
@@ -92,6 +92,17 @@ def test_each_language_and_build_tool_has_a_representative(servers: tuple[Server
     assert [one.server.id for one in representatives([payer, pinger])] == ["pinger"]
     assert len(representatives([replace(payer, build=(("make",),)), pinger])) == 2
     assert len(representatives([replace(payer, language="Other"), pinger])) == 2
+
+
+def test_of_its_stacks_the_quickest_to_build_stands_for_it(servers: tuple[Server, ...]) -> None:
+    """The one with the fewest commands, and a documented one where several have as few."""
+    payer = min(servers, key=lambda one: one.id)
+    slow, plain, documented = payer.variants.values()
+    slow = replace(slow, build=(("make", "libraries"), ("make",)), approach=Approach.DOCUMENTED)
+    documented = replace(documented, approach=Approach.DOCUMENTED)
+    one_each = replace(payer, build=(("make",),), variants={"slow": slow, "plain": plain, "documented": documented})
+    assert [stack.variant for stack in representatives([one_each])] == [documented]
+    assert [stack.variant for stack in representatives([replace(one_each, variants={"slow": slow, "plain": plain})])] == [plain]
 
 
 def test_two_copies_of_a_server_pass_alike(servers: tuple[Server, ...], tmp_path: Path) -> None:

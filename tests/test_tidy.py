@@ -27,6 +27,7 @@ OF_THE_REPOSITORY = {
     "test_approaches.py",
     "test_arrows.py",
     "test_documents.py",
+    "test_named_reasons.py",
     "test_names.py",
     "test_neutral.py",
     "test_neutral_contracts.py",
@@ -35,6 +36,7 @@ OF_THE_REPOSITORY = {
     "test_twins.py",
     "test_workers.py",
     "test_zoo_animals.py",
+    "test_zoo_parts.py",
 }
 """Tests of no package: of the repository's habits, and of what tests use."""
 

@@ -29,9 +29,19 @@ BY_THEIR_IDS = frozenset(
 )
 """Tests that no file keeps together: those whose ids begin alike, up to a colon, are one worker's, such as the stacks of a server."""
 
-PATIENT = ("tests/cli/", "tests/report/", "tests/test_")
-"""Tests whose names begin like that may wait for a processor, though some of them start something: no server is loaded in them for
-a verdict."""
+PATIENT = (
+    "tests/cli/",
+    "tests/fleet/",
+    "tests/host/test_keeper.py",
+    "tests/live/test_contract_check.py",
+    "tests/live/test_disk_full.py",
+    "tests/live/test_secrets.py",
+    "tests/postgres/",
+    "tests/report/",
+    "tests/test_",
+)
+"""Tests whose names begin like that may wait for a processor, though they start something: a server that they load is judged by what
+it leaves or shows, and not by how it bears the load."""
 
 NICED = "gw2"
 """The third of three workers stands back behind the others, and takes only tests that may wait."""

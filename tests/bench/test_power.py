@@ -41,15 +41,15 @@ def share_held(world: object, runs: int) -> float:
     ("layout", "runs", "spoilt", "today", "seeds", "least"),
     [
         pytest.param("demo", None, 1, 1, 20, 0.94, marks=pytest.mark.nightly),
-        ("demo", None, 3, 1, 20, 0.94),
+        pytest.param("demo", None, 3, 1, 20, 0.94, marks=pytest.mark.nightly),
         pytest.param("demo", 2, 1, 1, 20, 0.93, marks=pytest.mark.nightly),
-        ("demo", 2, 2, 1, 20, 0.93),
+        pytest.param("demo", 2, 2, 1, 20, 0.93, marks=pytest.mark.nightly),
         pytest.param("first look", 2, 1, 1, 80, 0.92, marks=pytest.mark.nightly),
         ("first look", 2, 1, 2, 80, 0.87),
     ],
 )
 def test_intervals_hold_the_truth(layout: str, runs: int | None, spoilt: float, today: float, seeds: int, least: float) -> None:
-    """With memory and without it, with a spoilt block, and on a day that is twice as noisy as any before; by night calm days, too."""
+    """With memory and without it, with a spoilt block, and on a day that is twice as noisy as any before: by day that one alone."""
     world = POWER.SimulatedWorld(layout, 4, spoilt, today, runs)
     assert least <= share_held(world, seeds) <= 0.985
 

@@ -10,6 +10,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from fairground.capacity.service.request import Asked
+
+Played = Callable[[socket.socket], None]
+"""What is done with a connection."""
 Answers = Callable[[int, bytes], "bytes | None"]
 """The number of a request, from 0, and its head → the bytes of the answer. None: the connection is reset."""
 
@@ -62,3 +66,25 @@ def odd(answers: Answers, host: str = "127.0.0.1", most: int = 1 << 30) -> Itera
         over.set()
         listening.shutdown(socket.SHUT_RDWR)
         listening.close()
+
+
+@contextmanager
+def playing(played: Played) -> Iterator[Asked]:
+    """A service that does this with each connection, one after the other; the request that asks it."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=_accept, args=(listening, played))
+        thread.start()
+        port = listening.getsockname()[1]
+        try:
+            yield Asked("127.0.0.1", port, f"127.0.0.1:{port}", "GET", "/")
+        finally:
+            listening.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+def _accept(listening: socket.socket, played: Played) -> None:
+    with contextlib.suppress(OSError):
+        while True:
+            connection = listening.accept()[0]
+            with connection, contextlib.suppress(OSError):
+                played(connection)

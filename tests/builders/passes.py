@@ -13,7 +13,7 @@ from builders.contracts import CONTRACTS
 from builders.paths import ROOT, TESTS
 from fairground.contract import load
 from fairground.host import build
-from fairground.model import Server, Stack
+from fairground.model import Approach, Server, Stack
 from fairground.model.contract import STANDARD
 
 JUDGES = ("src/fairground/contract", "src/fairground/measure/checked.py")
@@ -62,15 +62,17 @@ def pass_of(stack: Stack) -> Pass:
 
 
 def representatives(servers: Iterable[Server]) -> list[Stack]:
-    """The first stack of one server for each language and build tool: of that with the least sources, lock file included.
+    """A stack of one server for each language and build tool: of that with the least sources, lock file included.
 
-    The lock file lists what a build fetches and compiles, so it is the quickest to build. Of a contract with optional workloads
-    the smallest that serves all of them is one, too.
+    The lock file lists what a build fetches and compiles, so it is the quickest to build; and of its stacks the one with the
+    fewest commands, a documented one among equals. Of a contract with optional workloads the smallest that serves all of them
+    is one, too.
     """
     first: dict[tuple[str, str], Stack] = {}
     ordered = sorted(servers, key=_size)
     for server in ordered:
-        first.setdefault((server.language, server.build[0][0] if server.build else ""), server.stacks[0])
+        stack = min(server.stacks, key=lambda one: (len(one.build), one.variant.approach is not Approach.DOCUMENTED))
+        first.setdefault((server.language, server.build[0][0] if server.build else ""), stack)
     standing = list(first.values())
     for contract in {one.contract.id: one.contract for one in ordered if one.contract.optional}.values():
         serving = [stack for server in ordered if server.contract == contract for stack in server.stacks if not stack.skip]

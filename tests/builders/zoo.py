@@ -27,7 +27,7 @@ SERVERS = (*manifest.load_servers(ZOO, CONTRACTS), *manifest.load_servers(TESTS 
 SCALE = 1
 WORKLOADS_OF_ALL = (*EVERY_WORKLOAD, *(one for each in EXAMPLES.values() for one in workload_files.load_workloads(each)))
 WORKLOADS = {one.id: workload_files.render(one, SCALE) for one in WORKLOADS_OF_ALL}
-HEALTHY: Mapping[str, str] = {"todo": "clerk:reads"}
+HEALTHY: Mapping[str, str] = {"todo": "clerk:reads", "techempower": "juggler:asyncio"}
 """Contract → the honest animal that stands beside the others; those that are not named have the first one below."""
 
 
@@ -96,13 +96,14 @@ def is_alone(row: Row) -> bool:
 def parts(rows: Sequence[Row]) -> list[tuple[Row, ...]]:
     """Rows that share a session: all on one workload, one number of connections and one window, with room for a healthy server.
 
-    A healthy server has a session of its own where no animal of its workload takes others beside it.
+    A healthy server has a session of its own where no animal of its workload takes others beside it. What is tried by night
+    alone is in no session of the day.
     """
     together: dict[tuple[object, ...], list[Row]] = {}
     for number, row in enumerate(rows):
         if row["stack"] != healthy_of(row):
-            key = (number,) if is_alone(row) else (row["workload"], row["connections"], row.get("place"), row.get("window_s"))
-            together.setdefault(key, []).append(row)
+            common = (row["workload"], row["connections"], row.get("place"), row.get("window_s"), row.get("nightly", False))
+            together.setdefault((number,) if is_alone(row) else common, []).append(row)
     found = [tuple(part) for some in together.values() for part in _even(some, ARMS_AT_ONCE - 1)]
     healthy = [row for row in rows if row["stack"] == healthy_of(row)]
     return found + [(row,) for row in healthy if not any(_holds(part, row) for part in found)]
@@ -135,25 +136,34 @@ class Sessions(Generic[End]):
 
     def __init__(self, rows: Sequence[Row], measure: Measure[End], folder: Path) -> None:
         self._parts, self._measure, self._folder = parts(rows), measure, folder
-        self._ends: dict[int, Mapping[str, End]] = {}
+        self._ends: dict[int, Mapping[str, End] | Exception] = {}
 
     def end(self, row: Row) -> tuple[End, End | None]:
-        """The animal's end, and that of the healthy server beside it: None where the animal is alone."""
+        """The animal's end, and that of the healthy server beside it: None where the animal is alone.
+
+        There is none in a place of its own either: each animal there has an honest neighbour among the rows.
+        """
         number = next(number for number, part in enumerate(self._parts) if _holds(part, row))
         if number not in self._ends:
             part = self._parts[number]
             stacks = [one["stack"] for one in part]
             healthy = healthy_of(row)
-            beside = [] if is_alone(part[0]) or part[0]["stack"] == healthy else [healthy]
-            self._ends[number] = self._measure(part[0], [*beside, *stacks], self._folder / f"session-{number}")
+            beside = [] if is_alone(part[0]) or "place" in part[0] or part[0]["stack"] == healthy else [healthy]
+            try:
+                self._ends[number] = self._measure(part[0], [*beside, *stacks], self._folder / f"session-{number}")
+            except Exception as error:  # each of its rows fails for the same reason, and none measures all of them again
+                self._ends[number] = error
         ends = self._ends[number]
+        if isinstance(ends, Exception):
+            raise ends
         return ends[row["stack"]], ends.get(healthy_of(row)) if row["stack"] != healthy_of(row) else None
 
 
 def _holds(part: Sequence[Row], row: Row) -> bool:
     """The row is one of a part, or a healthy server on the workload of the part."""
     if row["stack"] == healthy_of(row) and part[0] is not row:
-        return not is_alone(part[0]) and part[0].get("place") is None and part[0]["workload"] == row["workload"]
+        alike = all(part[0].get(key) == row.get(key) for key in ("workload", "place", "nightly"))
+        return alike and not is_alone(part[0])
     return any(one is row for one in part)
 
 

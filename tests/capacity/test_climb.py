@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from builders import quiet
+from builders import quiet, zoo
 from builders.benches import bench_on
 from builders.contracts import CONTRACTS, SEEDS
 from builders.paths import ROOT
@@ -179,7 +179,7 @@ def test_what_the_budget_has_no_time_for_is_said(made: Made) -> None:
 def test_a_wrong_server_has_no_capacity(made: Made, animal: str, workload: str, words: str) -> None:
     """What fails the contract, the audit or its start is rejected with the reason, and leaves nothing behind."""
     subject = made(animal, workload)
-    subject.bench = replace(subject.bench, ready_timeout_s=5.0)
+    subject.bench = replace(subject.bench, ready_timeout_s=zoo.NEVER_READY_S)
     found = whole(subject)
     assert found.rejected is not None and words in found.rejected
     assert found.confirmed_per_s is None

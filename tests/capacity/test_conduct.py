@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
-import os
 import socket
+from dataclasses import replace
 
 import pytest
 
+from builders.odd import playing
 from builders.service import served
-from fairground.capacity.service import behaviour, drive, question
+from fairground.capacity.service import behaviour, drive, protocol, question
 from fairground.capacity.service.request import Asked
 from fairground.capacity.service.values import Conduct
 from fairground.host import RoleMeter, listener
@@ -94,35 +95,30 @@ def test_a_good_service_passes() -> None:
         ("[answer]\npieces = 2\ngap_ms = 42", "plateau", None),
     ],
 )
-def test_what_a_service_does_wrong_is_named(script: str, id: str, severity: Severity | None) -> None:
+def test_what_a_service_does_wrong_is_named(
+    monkeypatch: pytest.MonkeyPatch, script: str, id: str, severity: Severity | None
+) -> None:
     """Each fault is found by its check, with its gravity; a pause within an answer is none."""
+    monkeypatch.setattr(behaviour, "SETTLE_USUAL_S", 0.1)
     with served("faulty", "--script", script) as port:
         assert graver(behaviour.examine(asked(port))).get(id) is severity
 
 
 @pytest.mark.live
-def test_a_server_that_cannot_wait_for_the_rest_is_broken() -> None:
+def test_a_server_that_cannot_wait_for_the_rest_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that takes the first bytes it reads for the whole request fails the check of split requests."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        child = os.fork()
-        if child == 0:
-            _hasty(listening)
-        try:
-            found = behaviour.examine(asked(listening.getsockname()[1]))
-        finally:
-            os.kill(child, 9)
-            os.waitpid(child, 0)
+    monkeypatch.setattr(protocol, "CLOSED_WITHIN_S", 0.2)
+    monkeypatch.setattr(protocol, "IDLE_S", 0.1)
+    with playing(hasty) as service:
+        found = behaviour.examine(replace(service, patience_s=1.0))
     assert "split" in [one.id for one in found.broken]
 
 
-def _hasty(listening: socket.socket) -> None:
+def hasty(connection: socket.socket) -> None:
     """Answers 200 to a read that holds a whole request, 400 to any other."""
-    while True:
-        connection, _ = listening.accept()
-        while data := connection.recv(65536):
-            status = b"200 OK" if data.startswith(b"GET /") and b"\r\n\r\n" in data else b"400 Bad Request"
-            connection.sendall(b"HTTP/1.1 " + status + b"\r\nContent-Length: 0\r\n\r\n")
-        connection.close()
+    while data := connection.recv(65536):
+        status = b"200 OK" if data.startswith(b"GET /") and b"\r\n\r\n" in data else b"400 Bad Request"
+        connection.sendall(b"HTTP/1.1 " + status + b"\r\nContent-Length: 0\r\n\r\n")
 
 
 @pytest.mark.live

@@ -153,7 +153,8 @@ def test_a_load_by_tls(tmp_path: Path) -> None:
     """Closed loops and curve go by TLS; each kept connection has one handshake, told apart in JSON, terminal and page."""
     with encrypted("good") as port:
         url = f"https://localhost:{port}/"
-        done = attempt(url, "--ca", paper("authority"), "--window", "1", "--results", str(tmp_path), "--json")
+        words = ("--window", "1", "--slo", "p50<2s,errors<50%", "--results", str(tmp_path), "--json")
+        done = attempt(url, "--ca", paper("authority"), *words)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert [one["connections"] for one in found["closed"]] == [1, 10, 100]

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import socket
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
 
+from builders.odd import Played, playing
 from fairground.capacity import objective
 from fairground.capacity.service import behaviour
 from fairground.capacity.service.behaviour import Asked, NoAnswer
@@ -23,29 +20,6 @@ from fairground.host import network
 from fairground.model import LabError
 
 pytestmark = pytest.mark.live
-Played = Callable[[socket.socket], None]
-
-
-@contextmanager
-def playing(played: Played) -> Iterator[Asked]:
-    """A service that does this with each connection; the request that asks it."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        thread = threading.Thread(target=_accept, args=(listening, played))
-        thread.start()
-        port = listening.getsockname()[1]
-        try:
-            yield Asked("127.0.0.1", port, f"127.0.0.1:{port}", "GET", "/")
-        finally:
-            listening.shutdown(socket.SHUT_RDWR)
-            thread.join()
-
-
-def _accept(listening: socket.socket, played: Played) -> None:
-    with contextlib.suppress(OSError):
-        while True:
-            connection = listening.accept()[0]
-            with connection, contextlib.suppress(OSError):
-                played(connection)
 
 
 def endless(connection: socket.socket) -> None:
@@ -109,6 +83,7 @@ slow_header = without_end(b"HTTP/1.1 200 OK\r\nA: ", b"x", 0.02)
 def test_the_sentence_says_what_came(monkeypatch: pytest.MonkeyPatch, played: Played, says: str, hint: str) -> None:
     """What went wrong is named as it is, with what can be done about it; only who is not there should be started."""
     monkeypatch.setattr(wire, "MOST_BODY_BYTES", 1 << 20)
+    monkeypatch.setattr(behaviour, "SETTLE_USUAL_S", 0.1)
     with playing(played) as asked, pytest.raises(LabError) as caught:
         behaviour.examine(asked)
     assert says in caught.value.message and hint in (caught.value.hint or "")

@@ -15,7 +15,8 @@ import pytest
 
 from builders import quiet
 from builders.odd import answer, odd
-from builders.service import ENGINE, served
+from builders.paths import ROOT
+from builders.service import served
 from fairground import records
 from fairground.capacity.service import address
 from fairground.host import free_port, listens
@@ -48,7 +49,7 @@ def test_a_service_that_runs(tmp_path: Path) -> None:
     assert [one["connections"] for one in found["closed"]] == [1, 10, 100]
     assert all(one["goodput_per_s"] > 0 and one["not_ok"] == 0 and one["server_us_per_answer"] > 0 for one in found["closed"])
     rates = [one["rate_per_s"] for one in found["curve"]]
-    assert len(set(rates)) == 8 and rates == sorted(rates), "a rate may be measured again"
+    assert len(set(rates)) == 4 and rates == sorted(rates), "a rate may be measured again"
     assert found["keeps_enough"] and rates.count(50) == 3
     kept = r"It keeps p50<2s,errors<50% at the 50 requests a second that are asked for, in (\d) of \1 measurements?"
     told = re.fullmatch(
@@ -69,28 +70,12 @@ def test_a_rate_that_it_must_serve(tmp_path: Path) -> None:
     assert (done.returncode, json.loads(done.stdout)["keeps_enough"]) == (1, False), done.stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--at-least", "0"), "`--at-least 0.0` should be more than 0"),
-        (("--at-least", "1e12"), "`--at-least 1e+12` should be 0.001 to 10,000,000 requests a second"),
-        (("--at-least", "5", "--no-load"), "`--at-least` asks for a load, and `--no-load` for none"),
-        (("--at-least", "5", "--against", "http://127.0.0.1:8/"), "`--at-least` is of the load curve"),
-        (("--at-least", "5", "--resume", "latest"), "`--at-least` goes with a new try, and `--resume` goes on with one"),
-        (("--window", "5", "--resume", "latest"), "`--window` goes with a new try, and `--resume` goes on with one"),
-    ],
-)
-def test_what_cannot_be_meant_is_refused(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
-    """Before anything is asked of the service."""
-    done = attempt("http://127.0.0.1:9/", *words, "--results", str(tmp_path))
-    assert done.returncode == 2 and said in done.stderr
-
-
 def test_a_service_that_is_started_for_it(tmp_path: Path) -> None:
     """A command is started, waited for, checked, and gone afterwards."""
     port = free_port()
-    command = ["sh", "-c", f"sleep 60 | {ENGINE} null --port {port}"]
-    done = attempt("--url", f"http://127.0.0.1:{port}/", "--no-load", "--results", str(tmp_path), "--json", "--", *command)
+    command = [sys.executable, str(ROOT / "examples" / "own-service" / "shop.py"), "--port", str(port)]
+    asked = ("--url", f"http://127.0.0.1:{port}/", "--expect-status", "401", "--no-load")
+    done = attempt(*asked, "--results", str(tmp_path), "--json", "--", *command)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["closed"] == [] and "that was started" in found["server"]
@@ -166,11 +151,11 @@ def test_few_open_files_are_told_with_what_helps(tmp_path: Path) -> None:
             subprocess.run(
                 ["sh", "-c", f"ulimit -n {files}; {words} {more}"], env=environment, capture_output=True, text=True, timeout=60
             )
-            for files, more in ((80, ""), (80, "--no-load"), (60, "--no-load"))
+            for files, more in ((80, ""), (60, "--no-load"))
         ]
     assert few[0].returncode == 2 and "100 connections are more than can be opened" in few[0].stderr
     assert "ulimit -n 4096" in few[0].stderr and "--connections" not in few[0].stderr
-    assert few[1].returncode == few[2].returncode == 0, few[1].stderr + few[2].stderr
+    assert few[1].returncode == 0, few[1].stderr
 
 
 def test_a_body_is_its_bytes(tmp_path: Path) -> None:
@@ -192,26 +177,12 @@ def test_a_command_that_ends_is_a_finding(tmp_path: Path) -> None:
     assert "ended with exit code 1" in (folder / "try.html").read_text()
 
 
-def test_a_command_that_is_none(tmp_path: Path) -> None:
-    """A program that is not there is nothing to measure, and leaves no record."""
-    done = attempt("--url", f"http://127.0.0.1:{free_port()}/", "--results", str(tmp_path), "--", "no-such-program-here")
-    assert done.returncode == 3 and "error: cannot start `no-such-program-here`" in done.stderr
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_port_that_is_taken(tmp_path: Path) -> None:
     """A command is not started where something listens already: its answers would be taken for the command's."""
     with served("null") as port:
         done = attempt("--url", f"http://127.0.0.1:{port}/", "--results", str(tmp_path), "--", "true")
     assert done.returncode == 2 and f"something listens on port {port} already" in done.stderr
     assert list(tmp_path.iterdir()) == []
-
-
-def test_nobody_answers(tmp_path: Path) -> None:
-    """A service that is not there is exit code 3, with how to start it."""
-    done = attempt(f"http://127.0.0.1:{free_port()}/", "--results", str(tmp_path))
-    assert done.returncode == 3 and "got no answer: could not connect" in done.stderr and "hint: start the service" in done.stderr
-    assert list(tmp_path.iterdir()) == [], "an empty folder would be taken for a run"
 
 
 def test_a_scheme_is_guessed_and_said(tmp_path: Path) -> None:

@@ -14,14 +14,16 @@ import pytest
 from cli.command import MANIFEST, PLAIN, ROOT, Done, Run
 
 FORKING = """
-import gc, json, os, sys
+import functools, gc, json, os, sys
 import numpy, scipy.stats, typer._adapters, typer._click.decorators
 from fairground.cli import main, verbs
 from fairground.lab.places import Places
 from fairground.report import frame
+verbs.Verb.load = functools.cache(verbs.Verb.load)
 Places().load_servers()
 for name, verb in verbs.VERBS.items():
-    verb.load(name)
+    for one in verb.load(name).params:
+        one.get_runtime_param()
 for name in frame.environment().list_templates(("html", "css")):
     frame.environment().get_template(name)
 gc.freeze()
@@ -44,8 +46,8 @@ for line in sys.stdin:
             os._exit(ended.code or 0)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
-"""Runs the command line once for each order, each time in a process of its own that has all imports and templates behind it: they take longer
-than most verbs."""
+"""Runs the command line once for each order, each time in a process of its own that has all imports, commands and templates behind it: they take
+longer than most verbs."""
 
 
 @pytest.fixture

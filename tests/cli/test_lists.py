@@ -31,10 +31,7 @@ def test_report_tells_machines_what_the_page_says(lab: Run, tmp_path: Path) -> N
     assert len([row for row in end["comparisons"] if row["quantity"] == "goodput"]) == 12
     assert {row["anchor"] for row in end["comparisons"]} == {"alder:inline"}
     assert len(list((folder / "trials").glob("*.html"))) == len(run.everything)
-    before = (tmp_path / "told.md").read_text()
-    assert "<!-- locks -->" in before
-    assert lab("report", "--results", "results", "--locks", "told.md").returncode == 0
-    assert (tmp_path / "told.md").read_text() == before
+    assert "<!-- locks -->" in (tmp_path / "told.md").read_text()
 
 
 def test_list_of_workloads(fairground: Run) -> None:

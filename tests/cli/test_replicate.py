@@ -10,9 +10,10 @@ from report.fixture import six_blocks
 
 
 def test_claims_on_cells_that_a_run_lacks_cannot_be_tested(lab: Run, tmp_path: Path) -> None:
-    """Every claim has a verdict even where nothing was measured; the Markdown is replaced and not added to."""
+    """Every claim has a verdict even where nothing was measured, and so has the Markdown; what stood in its place is replaced."""
     run = six_blocks()
     folder = stored(run, tmp_path / "results")
+    (tmp_path / "told.md").write_text("# Mine\n\n<!-- transfer -->\nold\n<!-- /transfer -->\n")
     words = ("replicate", "transfer", "--run", "latest", "--results", "results", "--markdown", "told.md", "--json")
     found = document(lab(*words))
     assert found["suite"] == "transfer" and len(found["claims"]) > 10
@@ -24,9 +25,8 @@ def test_claims_on_cells_that_a_run_lacks_cannot_be_tested(lab: Run, tmp_path: P
     assert all("was not measured" in one["sentence"] for one in found["claims"] if one["test"])
     assert (folder / "replicate-transfer.html").exists() and found["page"].endswith("replicate-transfer.html")
     told = (tmp_path / "told.md").read_text()
+    assert told.startswith("# Mine\n\n<!-- transfer -->\n") and "\nold\n" not in told
     assert told.count("<!-- transfer -->") == 1 and "○ cannot be tested here" in told
-    document(lab(*words))
-    assert (tmp_path / "told.md").read_text() == told
 
 
 def test_one_run_is_not_judged_by_all_suites(lab: Run) -> None:

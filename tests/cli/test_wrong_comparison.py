@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.command import Done, Run, stored
+from cli.command import ROOT, Done, Run, stored
 from report.fixture import one_block, two_blocks
 
 
@@ -85,6 +85,7 @@ def test_wrong_input_of_compare(lab: Run, words: tuple[str, ...], message: str |
         (("cross-check", "--rounds", "9"), "--rounds", "cross-check"),
         (("check", "birch-two"), "STACK", "check"),
         (("try", "--window", "5"), "--window", "try"),
+        (("try", "--at-least", "5"), "--at-least", "try"),
     ],
 )
 def test_what_goes_on_takes_no_other_wish(lab: Run, words: tuple[str, ...], name: str, noun: str) -> None:
@@ -118,6 +119,7 @@ CAPACITY = ("capacity", "--servers", "servers")
 
 
 HERE, HTTPS = "http://127.0.0.1:9/", "https://127.0.0.1:9/"
+SHOP = str(ROOT / "examples" / "own-service" / "shop.toml")
 
 
 @pytest.mark.parametrize(
@@ -210,6 +212,32 @@ HERE, HTTPS = "http://127.0.0.1:9/", "https://127.0.0.1:9/"
         ),
         (("try", HERE, "--slo", "fast"), "`fast` in `--slo` is not an objective", None),
         (("try", HERE, "--window", "0"), "`--window 0` should be more than 0", None),
+        (("try", HERE, "--at-least", "0"), "`--at-least 0.0` should be more than 0", None),
+        (
+            ("try", HERE, "--at-least", "1e12"),
+            "`--at-least 1e+12` should be 0.001 to 10,000,000 requests a second",
+            None,
+        ),
+        (
+            ("try", HERE, "--at-least", "5", "--no-load"),
+            "`--at-least` asks for a load, and `--no-load` for none",
+            "leave one of them out",
+        ),
+        (
+            ("try", HERE, "--requests", SHOP, "--expect-status", "201"),
+            "`--expect-status` is of one request, and `--requests` gives several",
+            "write it into the file",
+        ),
+        (
+            ("try", HERE, "--requests", "/nowhere.toml"),
+            "`/nowhere.toml` cannot be read (No such file or directory)",
+            None,
+        ),
+        (
+            ("try", HERE, "--against", "http://127.0.0.1:8/", "--at-least", "5"),
+            "`--at-least` is of the load curve, which `--against` does not make",
+            "leave it out",
+        ),
         (
             ("try", HERE, "--against", "http://127.0.0.1:8/", "--database", "postgresql://me@127.0.0.1/x"),
             "`--database` cannot be combined with `--against`",

@@ -16,7 +16,7 @@ from builders.paths import ENGINE
 from builders.requests import asking
 from fairground import contract
 from fairground.generators import engine_plan
-from fairground.host.network import wait_ready
+from fairground.host import network
 from fairground.inputs import workload_files
 from fairground.model import Load, Workload
 from fairground.model.wire import request_bytes
@@ -98,10 +98,11 @@ def test_the_first_case_of_a_workload_has_the_form_of_its_load(name: str) -> Non
     assert form(_loads(WORKLOADS[name])) in plain
 
 
-def test_probes_have_the_form_of_a_load() -> None:
+def test_probes_have_the_form_of_a_load(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether a server is ready is asked as anything else is: no connection is asked to be closed."""
+    monkeypatch.setattr(network, "STATUS_WITHIN_S", 0.1)
     there = Listener()
-    assert wait_ready("127.0.0.1", there.port, "/ready", 200, 0.5, lambda: True) is not None
+    assert network.wait_ready("127.0.0.1", there.port, "/ready", 200, 0.05, lambda: True) is not None
     assert form(there.first()) == ["GET /ready HTTP/1.1", "host", "accept: application/json"]
 
 

@@ -215,6 +215,7 @@ def test_a_tool_may_work_on_its_report(bench: Bench, tmp_path: Path) -> None:
     late_s = [finding.evidence["late_s"] for finding in measured.findings if finding.id == LAB_STOPPED.id]
     assert all(isinstance(one, float) and one < 1.5 for one in late_s), "on a busy machine it may, but not for these two seconds"
     assert measured.result is not None and measured.result.window_s == 1.0
+    assert measured.phases_s["window"] >= 3, "it has waited for the report"
 
 
 def test_edges_that_are_left_out_are_said(session: Any) -> None:
@@ -256,7 +257,7 @@ def catches_interrupt(pid: int) -> bool:
 
 def test_halt_ends_the_warmup_without_a_window(session: Any) -> None:
     """Told to halt in its warm-up a session begins no window, and has no result."""
-    one = session(made("trap 'echo 3; exit 0' INT; sleep 20 & wait"))
+    one = session(made("trap 'kill $!; echo 3; exit 0' INT; sleep 20 & wait"))
     assert one.event()["event"] == "start"
     while not catches_interrupt(one.child.pid):
         time.sleep(0.01)
@@ -270,7 +271,7 @@ def test_a_tool_that_never_ends_is_given_up(session: Any, monkeypatch: pytest.Mo
     """Far beyond its time a tool is given up: the trial is void, and the run goes on."""
     monkeypatch.setattr("fairground.generators.tool.SLACK_S", -2.0)
     with pytest.raises(LabError, match="`shell` did not end by itself"):
-        events(session(made("sleep 60"), warmup_min_s=0.0))
+        events(session(made("exec sleep 60"), warmup_min_s=0.0))
 
 
 def test_a_second_program_reads_the_report(session: Any, tmp_path: Path) -> None:

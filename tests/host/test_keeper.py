@@ -141,7 +141,7 @@ from pathlib import Path
 from fairground.host import Keeper, Streams
 from fairground.model.known import KNOWN
 kept, beside = Path(sys.argv[1]), Path(sys.argv[2])
-KNOWN.remember(*(f"{number:040}-t0ken" for number in range(8000)), sys.stdin.readline().strip())
+KNOWN.remember(*(f"{number:040}-t0ken" for number in range(1000)), sys.stdin.readline().strip())
 with Keeper(os.environ) as keeper:
     keeper.guard(kept)
     for folder in (kept, beside):

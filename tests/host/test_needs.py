@@ -105,16 +105,17 @@ def test_what_an_answer_depends_on_asks_anew(site: Site) -> None:
     assert asked == [1, 2, 3, 4, 5, 6]
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "null", "\udcff", '{"key": "other", "met": true}', '{"met": true}'])
-def test_foreign_content_is_ignored(site: Site, content: str) -> None:
+def test_foreign_content_is_ignored(site: Site) -> None:
     """A file of the cache that is torn or says something else is as good as none, and is written anew."""
     one = site.server("one", ("content",))
     site.ask(one)
     (kept,) = site.files()
     whole = kept.read_bytes()
-    kept.write_bytes(content.encode(errors="surrogateescape"))
-    assert (site.ask(one), site.runs()) == ({}, 2)
-    assert kept.read_bytes() == whole
+    for content in ("", "{", "[]", "null", "\udcff", '{"key": "other", "met": true}', '{"met": true}'):
+        runs = site.runs()
+        kept.write_bytes(content.encode(errors="surrogateescape"))
+        assert (site.ask(one), site.runs()) == ({}, runs + 1), content
+        assert kept.read_bytes() == whole, content
 
 
 def test_a_cache_that_cannot_be_written_is_no_error(site: Site) -> None:

@@ -236,7 +236,7 @@ def test_ready_once_the_status_is_right() -> None:
 def test_not_ready_says_what_came(answer: bytes, said: str) -> None:
     """A server that never gives the right answer is described by its last one."""
     with answering(answer) as port:
-        problem = ready(port, timeout_s=0.3)
+        problem = ready(port, timeout_s=0.05)
     assert problem is not None and problem.startswith(said) and problem.endswith(" tries")
 
 
@@ -245,7 +245,7 @@ def test_a_server_without_the_contract_is_told_of_try(answer: bytes, knows: bool
     """Who answers HTTP, and another status, may be measured without a contract; what speaks something else may not."""
     with answering(answer) as port:
         child = cast(Any, SimpleNamespace(exit_code=lambda: None))
-        problem = server.wait(child, SEEDS.ready, HOST, port, 0.3)
+        problem = server.wait(child, SEEDS.ready, HOST, port, 0.05)
     assert problem is not None and ("./fairground try URL" in problem) is knows
 
 

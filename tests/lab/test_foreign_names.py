@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,17 +34,20 @@ def small() -> Run:
     return fixture.big_run(stacks=2, workloads=2, blocks=1)
 
 
-def renamed(value: Any, was: str, name: str) -> Any:
-    """A JSON value with a text in place of another wherever it stands, in keys, too."""
+def renamed(value: Any, names: Mapping[str, str]) -> Any:
+    """A JSON value with texts in place of others wherever these stand, in keys, too."""
     if isinstance(value, dict):
-        return {renamed(key, was, name): renamed(one, was, name) for key, one in value.items()}
+        return {renamed(key, names): renamed(one, names) for key, one in value.items()}
     if isinstance(value, list):
-        return [renamed(one, was, name) for one in value]
-    return value.replace(was, name) if isinstance(value, str) else value
+        return [renamed(one, names) for one in value]
+    if isinstance(value, str):
+        for was, name in names.items():
+            value = value.replace(was, name)
+    return value
 
 
-def kept(results: Path, was: str, name: str) -> Path:
-    """A whole run of the results in which `name` stands wherever `was` did."""
+def kept(results: Path, names: Mapping[str, str]) -> Path:
+    """A whole run of the results in which each name of the second kind stands wherever its first did."""
     run = small()
     folder = records.create_run(
         results, run.plan, started_unix_s=run.started_unix_s, machine=run.machine, versions=run.versions,
@@ -52,20 +56,19 @@ def kept(results: Path, was: str, name: str) -> Path:
     for one in run.trials:
         records.append_trial(folder, one)
     for file in folder.glob("*.json"):
-        file.write_text(json.dumps(renamed(json.loads(file.read_text()), was, name)))
+        file.write_text(json.dumps(renamed(json.loads(file.read_text()), names)))
     lines = (folder / "entries.jsonl").read_text().splitlines()
-    (folder / "entries.jsonl").write_text("".join(json.dumps(renamed(json.loads(line), was, name)) + "\n" for line in lines))
+    (folder / "entries.jsonl").write_text("".join(json.dumps(renamed(json.loads(line), names)) + "\n" for line in lines))
     return folder
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("what", ["stack", "workload", "machine"])
-def test_a_name_that_steers_ends_no_report(what: str, name: str, tmp_path: Path) -> None:
-    """Pages of the run and the site are written, clean, and the sound record beside it is in them."""
+def test_a_name_that_steers_ends_no_report(name: str, tmp_path: Path) -> None:
+    """Of a stack, a workload and the machine: pages of the run and the site are written, clean, and the sound record is in them."""
     run = small()
-    was = {"stack": run.trials[0].cell.stack, "workload": run.trials[0].cell.workload, "machine": run.machine.cpu_model}[what]
-    assert was
-    folder, sound = kept(tmp_path / "results", was, was + NAMES[name]), new(tmp_path / "results")
+    three = (run.trials[0].cell.stack, run.trials[0].cell.workload, run.machine.cpu_model)
+    assert all(three)
+    folder, sound = kept(tmp_path / "results", {one: one + NAMES[name] for one in three}), new(tmp_path / "results")
     written = pages.report(folder)
     assert is_clean(written.path.read_text()) and is_clean((folder / "summary.csv").read_text())
     told = [one for one in site.write(tmp_path / "results", tmp_path / "public") if isinstance(one, SiteRecord)]

@@ -151,21 +151,6 @@ def test_a_fault_of_what_is_not_there_is_refused(inputs: Inputs, kind: FaultKind
         dry_run(replace(SUITE, groups=(broken,)), replace(inputs, database_url=url))
 
 
-@pytest.mark.live
-def test_a_run_tells_what_it_does(inputs: Inputs) -> None:
-    """A whole run: built, planned, begun, each trial once it is on the disk, and the report at the end."""
-    heard: list[Event | Within] = []
-    for event in run_suite(SUITE, inputs, heard.append):
-        heard.append(event)
-        if isinstance(event, TrialDone):
-            assert records.load_run(event_folder(heard)).everything[-1].number == event.trial.number
-    told = [kind for kind in kinds(heard) if kind not in (Said, Building)]
-    assert told[:3] == [Built, Planned, Began]
-    assert set(told[3:-1]) == {Progress, TrialDone} and told[-1] is Reported
-    end = heard[-1]
-    assert isinstance(end, Reported) and end.path.exists() and end.run.finished
-
-
 def test_a_contract_that_changed_is_another_one(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that was begun with another copy of its contract does not go on, and says so in a sentence. Nothing is measured."""
     start_nothing(monkeypatch)
@@ -180,17 +165,27 @@ def test_a_contract_that_changed_is_another_one(inputs: Inputs, monkeypatch: pyt
 
 @pytest.mark.live
 def test_what_is_left_is_resumed(inputs: Inputs) -> None:
-    """A run that is closed after its first trial keeps it, and going on measures only what is left."""
-    with closing(run_suite(replace(SUITE, blocks=2), inputs)) as events:
-        seen = until_trial(events)
-    folder = event_folder(seen)
+    """A run that is closed after its first trial keeps it, and going on measures only what is left.
+
+    Both tell what they do: built, planned, begun, each trial once it is on the disk, and the report at the end.
+    """
+    begun: list[Event | Within] = []
+    with closing(run_suite(replace(SUITE, blocks=2), inputs, begun.append)) as events:
+        hear(events, begun, only_first=True)
+    folder = event_folder(begun)
     before = records.load_run(folder)
-    rest = list(resume_run(folder, inputs))
+    rest: list[Event | Within] = []
+    hear(resume_run(folder, inputs, sink=rest.append), rest)
     kept = before.everything
     assert kept and records.load_run(folder).everything[: len(kept)] == kept
     done = records.done_slots(before)
     assert {event.trial.number for event in rest if isinstance(event, TrialDone)} == {1, 2} - done
-    assert isinstance(rest[-1], Reported) and rest[-1].run.finished
+    for heard, last in ((begun, TrialDone), (rest, Reported)):
+        told = [kind for kind in kinds(heard) if kind not in (Said, Building)]
+        assert told[:3] == [Built, Planned, Began]
+        assert set(told[3:]) == {Progress, TrialDone, last} and told[-1] is last
+    end = rest[-1]
+    assert isinstance(end, Reported) and end.path.exists() and end.run.finished
 
 
 @pytest.mark.live
@@ -223,14 +218,14 @@ def test_a_run_measures_two_versions(inputs: Inputs, monkeypatch: pytest.MonkeyP
     assert "PostgreSQL 16" in end.path.read_text()
 
 
-def until_trial(events: Iterable[Event]) -> list[Event]:
-    """Events up to the first finished trial."""
-    seen: list[Event] = []
+def hear(events: Iterable[Event], heard: list[Event | Within], only_first: bool = False) -> None:
+    """Add the events to what is heard, or those up to the first finished trial. Each trial that is told is on the disk."""
     for event in events:
-        seen.append(event)
-        if isinstance(event, TrialDone) and event.trial.verdict is not Verdict.VOID:
-            break
-    return seen
+        heard.append(event)
+        if isinstance(event, TrialDone):
+            assert records.load_run(event_folder(heard)).everything[-1] == event.trial
+            if only_first and event.trial.verdict is not Verdict.VOID:
+                break
 
 
 def event_folder(events: list[Any]) -> Path:

@@ -115,9 +115,9 @@ def test_rejected_server_is_exit_code_one(environment: Mapping[str, str], tmp_pa
 
 def test_interrupted_run_is_resumed(environment: Mapping[str, str], tmp_path: Path) -> None:
     """Ctrl-C keeps finished trials and exits 130; `--resume` measures the rest, and nothing twice."""
-    four = [word for name in ("ping", "time", "db-ping", "tx") for word in ("-w", name)]
-    process = lab(environment, "run", "--servers", str(ZOO), "-s", "healthy", *four, *BRIEF, "--results", str(tmp_path))
-    until(lambda: len(finished(tmp_path)) >= 2 or process.poll() is not None)
+    words = ["-s", "healthy", "-w", "ping", "-w", "tx", *BRIEF]
+    process = lab(environment, "run", "--servers", str(ZOO), *words, "--results", str(tmp_path))
+    until(lambda: finished(tmp_path) or process.poll() is not None)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
@@ -186,7 +186,7 @@ def test_kill_9_leaves_nothing(environment: Mapping[str, str], tmp_path: Path) -
 
 
 def test_new_server_needs_only_its_folder(environment: Mapping[str, str], tmp_path: Path) -> None:
-    """A server made by `new` is listed, checked and measured, and nothing outside its folder was touched."""
+    """A server made by `new` is checked as any other, and nothing outside its folder was touched."""
     servers = tmp_path / "servers"
     for name in ("animal", "healthy"):
         shutil.copytree(ZOO / name, servers / name)
@@ -198,22 +198,6 @@ def test_new_server_needs_only_its_folder(environment: Mapping[str, str], tmp_pa
         process = lab(environment, *words, "--servers", str(servers))
         _, err = process.communicate(timeout=600)
         assert process.returncode == 0, err
-    process = lab(
-        environment,
-        "run",
-        "--servers",
-        str(servers),
-        "-s",
-        "arrival",
-        "-w",
-        "ping",
-        *BRIEF,
-        "--results",
-        str(tmp_path / "results"),
-    )
-    _, err = process.communicate(timeout=600)
-    assert process.returncode == 0, err
-    assert {trial["cell"]["stack"] for trial in finished(tmp_path / "results")} == {"arrival:asyncio"}
     assert sorted(path.name for path in servers.iterdir()) == ["animal", "arrival", "healthy"]
     assert touched() == before
 

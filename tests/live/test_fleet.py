@@ -31,6 +31,7 @@ def test_two_hosts_measure_a_run_and_one_is_killed(fleet: Fleet, servers: Path, 
     run = fleet.start("run", "run", *words)
     until(lambda: list(results.glob("*/head.json")) or run.poll() is not None, lambda: fleet.said("run"))
     theirs = below(lost)
+    assert run.poll() is None, fleet.said("run")
     lost.kill()
     assert run.wait(300) in ENDED, fleet.said("run")
     (folder,) = results.glob("*/")

@@ -132,8 +132,8 @@ def test_an_echo_of_secrets_is_kept_nowhere(tmp_path: Path) -> None:
     (tmp_path / "echo.py").write_text(ECHO)
     words = (
         "try", "--url", f"http://127.0.0.1:{port}/tokens?token={word}&page=1", "-H", f"Authorization: Bearer {word}",
-        f"-HCookie: sid={word}; theme=dark", "-H", "X-Request-Id: abc", "--window", "1", "--results", "results",
-        "--", "env", f"PGPASSWORD={word}", sys.executable, "echo.py", str(port),
+        f"-HCookie: sid={word}; theme=dark", "-H", "X-Request-Id: abc", "--window", "1", "--slo", "p50<2s,errors<50%",
+        "--results", "results", "--", "env", f"PGPASSWORD={word}", sys.executable, "echo.py", str(port),
     )  # fmt: skip
     code, said = measured(words, word, tmp_path)
     assert code in (0, 1) and word not in said and "/tokens?token=(hidden)" in said, said

@@ -175,7 +175,7 @@ def under_load(bench: Bench, stack_id: str, fault: Fault, durability: Durability
     ("kind", "durability"),
     [
         (FaultKind.DATABASE_RESTART, Durability.RELAXED),
-        (FaultKind.DATABASE_CRASH, Durability.RELAXED),
+        pytest.param(FaultKind.DATABASE_CRASH, Durability.RELAXED, marks=pytest.mark.nightly),
         (FaultKind.DATABASE_CRASH, Durability.DURABLE),
     ],
 )

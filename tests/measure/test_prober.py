@@ -170,8 +170,9 @@ def test_a_look_that_is_refused_before_the_request_is_told() -> None:
     assert told.id == "writes-not-looked-for"
 
 
-def test_a_connection_that_is_over_is_opened_anew() -> None:
+def test_a_connection_that_is_over_is_opened_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server of HTTP/1.0 closes after each answer and need not say so: it acknowledges each probe all the same."""
+    monkeypatch.setattr(prober, "PATIENCE_S", 0.05)
     with answering(b"{}", "HTTP/1.0") as port:
         found = probes(todos("SELECT count(*) FROM todos WHERE title = %s"), port, Rows(), 2)
     assert [one.acknowledged for one in found[:2]] == [True, True]

@@ -15,6 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
+from builders import zoo
 from builders.benches import bench_on
 from builders.contracts import CONTRACTS, SEEDS
 from builders.paths import ENGINE, ROOT
@@ -31,9 +32,6 @@ from fairground.model.pair import Round
 from fairground.postgres import Database
 
 pytestmark = pytest.mark.live
-
-READY_S = 5.0
-"""How long is waited for an animal. One of them never becomes ready."""
 
 
 @pytest.mark.nightly
@@ -126,7 +124,7 @@ def workload(name: str) -> object:
 def place(keeper: Keeper, database: Database, tmp_path: Path) -> Place:
     """A bench for two healthy animals on `tx`."""
     load = Load(connections=4, window_s=0.5, warmup_min_s=1.0, warmup_max_s=1.0, timeout_ms=3000)
-    bench = bench_on(keeper, database, ready_timeout_s=READY_S)
+    bench = bench_on(keeper, database)
     return Place(bench, RoundsEffort(workload("tx"), load, CellSettings(workers=1, pool_size=4, scale=1)), tmp_path)
 
 
@@ -238,7 +236,6 @@ def test_a_window_without_a_good_answer_rejects_its_arm(place: Place, monkeypatc
 @pytest.mark.parametrize(
     ("name", "words", "each"),
     [
-        ("lost-tx", "found", 2),
         ("wrong-json", "", 2),
         ("never-ready", "become ready", 2),
         ("dies-midway", "ended by itself with exit code 3", 100),
@@ -248,6 +245,8 @@ def test_a_wrong_arm_ends_the_rounds_with_its_reason(place: Place, name: str, wo
     """What is not right is not compared: the finding is the guilty arm's alone, and nothing runs on."""
     asked = workload("ping" if name == "wrong-json" else "tx")
     load = replace(place.effort.load, connections=16)  # some animals misbehave under load only
+    if name == "never-ready":
+        place = replace(place, bench=replace(place.bench, ready_timeout_s=zoo.NEVER_READY_S))
     (made,) = place.rounds(Side("a", animal("healthy")), Side("b", animal(name)), each, most=9, workload=asked, load=load)
     rejects = {label: [one.sentence for one in found if str(one.severity) == "reject"] for label, found in made.findings.items()}
     assert made.rejected is not None and [label for label, sentences in rejects.items() if sentences] == ["b"]

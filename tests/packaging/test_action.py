@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -52,18 +53,18 @@ def commit(folder: Path, files: Mapping[str, str | None]) -> str:
 class Runner:
     """A runner's folders and files, in which a script of the action is run."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, repository: Path) -> None:
         self.workspace, self.temp = folder / "my workspace", folder / "temp"
         self._files = {name: folder / name for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT", "GITHUB_PATH")}
         programs = folder / "bin"
-        for made in (self.workspace, self.temp, programs):
+        shutil.copytree(repository, self.workspace)
+        for made in (self.temp, programs):
             made.mkdir()
         for file in self._files.values():
             file.write_text("")
         (programs / "fairground").write_text(FAKE)
         (programs / "fairground").chmod(0o755)
-        git(self.workspace, "init", "-q")
-        self.base = commit(self.workspace, {"x": "1"})
+        self.base = git(self.workspace, "rev-parse", "HEAD")
         self.environment = {
             "PATH": f"{programs}:{os.environ['PATH']}",
             "GITHUB_WORKSPACE": str(self.workspace),
@@ -101,10 +102,19 @@ class Runner:
         return file.read_text().split("\0")[:-1] if file.exists() else None
 
 
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository of one commit, made once."""
+    folder = tmp_path_factory.mktemp("repository")
+    git(folder, "init", "-q")
+    commit(folder, {"x": "1"})
+    return folder
+
+
 @pytest.fixture
-def runner(tmp_path: Path) -> Runner:
-    """A runner whose workspace is a repository of one commit."""
-    return Runner(tmp_path)
+def runner(tmp_path: Path, repository: Path) -> Runner:
+    """A runner whose workspace is a copy of that repository."""
+    return Runner(tmp_path, repository)
 
 
 # ---------------------------------------------------------------- the scripts

@@ -52,7 +52,7 @@ def test_a_table_of_the_same_name_is_another(fresh: Database) -> None:
             assert len(connection.execute("SELECT * FROM users ORDER BY id").fetchall()) == 100
         connection.execute("CREATE TEMPORARY TABLE users AS SELECT * FROM shadow.users")
         connection.execute("SELECT * FROM users ORDER BY id")
-    eventually(lambda: fresh.work().since(before).tables["users"].rows == 100)  # the copy was made from them
+    assert eventually(lambda: fresh.work().since(before).tables["users"].rows == 100)  # the copy was made from them
     assert fresh.work().since(before).tables["users"] == TableWork(1, 100, 100)
 
 

@@ -1,6 +1,7 @@
 """The lab in a process of its own, where a busy machine makes no trial void: a test that asks for behaviour waits for no quiet.
 
-What it measures of a service is short there, too: no test asks how long a service takes to become warm.
+What it measures of a service is short there, too: no test asks how long a service takes to become warm or to answer well, nor
+for more than three steps of a curve.
 Python imports this at its start where `builders.quiet` put the folder on the path. Any other program is left as it is.
 """
 
@@ -12,7 +13,10 @@ if sys.orig_argv[1:2] == ["-m"] and sys.orig_argv[2].startswith("fairground"):
 
     validity.findings = quiet.without_the_machine(validity.findings)
     if {"try", "capacity"} & set(sys.orig_argv):
-        from fairground.capacity.service import drive
+        from fairground.capacity.service import behaviour, drive
+
+        drive.WARM_S, drive.SHARES, behaviour.SETTLE_USUAL_S = 0.3, (0.5, 1.0, 1.2), 0.1
+
         from fairground.cli import capacity
 
-        drive.WARM_S, capacity.STEP_S = 0.3, 1
+        capacity.STEP_S = 1

@@ -26,6 +26,10 @@ def test_a_table_is_put_between_its_marks(tmp_path: Path) -> None:
         and "\nold\n" not in text
     )
     assert new.read_text().startswith(f"# {parts.PARTS['table'].title}\n")
+    before = [one.read_text() for one in (old, new)]
+    parts.put(fixture.run(), {"table": old})
+    parts.put(fixture.run(), {"table": new})
+    assert [one.read_text() for one in (old, new)] == before, "replaced, and not added to"
 
 
 @pytest.mark.parametrize(

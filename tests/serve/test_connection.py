@@ -33,7 +33,7 @@ def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     monkeypatch.setattr(connection, "ARRIVES_S", 0.2)
     listener = socket.create_server(("127.0.0.1", 0))
     server = PageServer(Allowance(page, holds=lambda: False), waiting=64, closing_s=1)
-    server.config.timeout_keep_alive = 1
+    server.config.timeout_keep_alive = 0.2
     server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
@@ -83,7 +83,7 @@ def test_a_flood_of_halves_leaves_room(port: int, capfd: pytest.CaptureFixture[s
                 one.sendall(HALVES[1])
             except OSError:
                 pass  # closed already
-        eventually(lambda: status(port) == 200)
+        assert eventually(lambda: status(port) == 200)
     assert capfd.readouterr().err == ""
 
 

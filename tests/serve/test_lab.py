@@ -56,7 +56,7 @@ def test_a_record_that_nobody_measures_into_keeps_nobody_from_measuring(ahead_s:
     lab = labs()
     lab.begin(("run",))
     lab.stop()
-    eventually(lambda: not lab.state()["here"])
+    assert eventually(lambda: not lab.state()["here"])
     assert not lab.state()["goes_on"]
     with records.hold_record(folder):
         assert lab.state()["goes_on"]
@@ -72,7 +72,7 @@ def test_a_job_that_was_killed_keeps_nobody_from_measuring(number: int, tmp_path
     records.append_trial(new(tmp_path), trial(1))
     assert lab.state()["goes_on"]
     os.kill(lab._job.process.pid, number)
-    eventually(lambda: lab.state()["job"]["code"] is not None)
+    assert eventually(lambda: lab.state()["job"]["code"] is not None)
     lab.begin(("compare",))
     assert lab.state()["here"]
 
@@ -137,10 +137,10 @@ def test_looking_for_new_pages_survives_whatever_is_wrong(monkeypatch: pytest.Mo
     honest = app._stamp
     monkeypatch.setattr(app, "_stamp", stamp)
     lab = labs()
-    eventually(lambda: len(looked) > 6)
+    assert eventually(lambda: len(looked) > 6)
     assert lab._drawer.is_alive() and "pages are not written" in lab.state()["trouble"]
     monkeypatch.setattr(app, "_stamp", honest)
-    eventually(lambda: lab._pages is not None and not lab.state()["trouble"])
+    assert eventually(lambda: lab._pages is not None and not lab.state()["trouble"])
 
 
 def test_a_command_of_thousands_of_parts_is_shown(tmp_path: Path, labs: Any) -> None:

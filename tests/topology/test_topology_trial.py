@@ -75,10 +75,10 @@ def findings(trial: Trial) -> dict[str, Finding]:
 @pytest.mark.parametrize(
     ("path", "roles"),
     [
-        (Topology("nginx"), {"proxy"}),
+        pytest.param(Topology("nginx"), {"proxy"}, marks=pytest.mark.nightly),
         (Topology("nginx-close"), {"proxy"}),
-        (Topology(pooler="pgbouncer-session"), {"pooler"}),
-        (Topology("nginx", "pgbouncer-session"), {"proxy", "pooler"}),
+        pytest.param(Topology(pooler="pgbouncer-session"), {"pooler"}, marks=pytest.mark.nightly),
+        pytest.param(Topology("nginx", "pgbouncer-session"), {"proxy", "pooler"}, marks=pytest.mark.nightly),
         (Topology("nginx", "pgbouncer-session", wire=PathWire(0.2, 1.0)), {"proxy", "pooler", "wire"}),
         (Topology(wire=PathWire(database_ms=1.0)), {"wire"}),
     ],
@@ -113,7 +113,12 @@ def addresses(database: Database) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "path", [Topology(), Topology("nginx", "pgbouncer-session", wire=PathWire(0.2, 1.0))], ids=lambda one: one.id
+    "path",
+    [
+        pytest.param(Topology(), marks=pytest.mark.nightly),
+        Topology("nginx", "pgbouncer-session", wire=PathWire(0.2, 1.0)),
+    ],
+    ids=lambda one: one.id,
 )
 def test_roles_listen_at_their_hosts_address(cache: Path, tmp_path: Path, path: Topology) -> None:
     """On a host that is reached at another address each role is found there, and none at the usual one."""
