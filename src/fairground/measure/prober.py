@@ -222,7 +222,7 @@ def draw_values(templates: Templates, chance: random.Random, own: Mapping[str, i
 
 def held_in(templates: Templates, values: Sequence[str]) -> dict[str, str]:
     """Read what a request holds, by the names of its slots: as texts, which PostgreSQL takes for what stands beside them."""
-    return {slot.name: value for slot, value in zip(templates.slots, values, strict=True) if slot.name is not None}
+    return {slot.name: slot.meaning_of(value) for slot, value in zip(templates.slots, values, strict=True) if slot.name is not None}
 
 
 def render(method: str, templates: Templates, values: Sequence[str]) -> Request:
