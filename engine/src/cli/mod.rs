@@ -304,13 +304,9 @@ fn listen_to_signals(sender: Sender<Input>) {
 
 fn listen_to_commands(sender: Sender<Input>) {
     std::thread::spawn(move || {
-        for line in std::io::stdin()
-            .lock()
-            .lines()
-            .map_while(Result::ok)
-            .filter(|line| !line.trim().is_empty())
-        {
-            if sender.send(Input::parse(&line)).is_err() {
+        for line in std::io::stdin().lock().split(b'\n').map_while(Result::ok) {
+            let line = String::from_utf8_lossy(&line);
+            if !line.trim().is_empty() && sender.send(Input::parse(line.trim())).is_err() {
                 return;
             }
         }
