@@ -134,6 +134,9 @@ impl<S: Stream> Worker<S> {
                 "no local port is free; keep connections alive or widen net.ipv4.ip_local_port_range".to_string()
             }
             Some(error) => error.to_string(),
+            None if self.connections.all[index].state == State::Handshaking => {
+                "the TLS handshake had no answer in time; does the server speak TLS?".to_string()
+            }
             None => "no connection in time".to_string(),
         };
         if self.connections.all[index].state == State::Handshaking {

@@ -350,7 +350,10 @@ fn services_without_tls() {
             "the TLS handshake failed: the server does not speak TLS",
         ),
         (rude_at, "the TLS handshake failed: "),
-        (mute_at, "no connection in time"),
+        (
+            mute_at,
+            "the TLS handshake had no answer in time; does the server speak TLS?",
+        ),
         (plain.address, "the TLS handshake failed: "),
     ];
     for (address, reason) in rows {
