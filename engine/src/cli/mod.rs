@@ -218,9 +218,10 @@ fn run_command(args: &RunArgs, voice: Voice) -> Result<u8, EngineError> {
     };
     let measurement = run(config, &sender, &receiver, &mut on_event)?;
     // A wrong sum is a fault of the engine: better no result than one that lies.
-    if let Err(sentence) = measurement.record.check_identities() {
-        panic!("the engine lost count: {sentence}");
-    }
+    measurement
+        .record
+        .check_identities()
+        .map_err(|error| error.within("the engine lost count"))?;
     let code = report(&measurement, voice);
     if let Some((file, path)) = hgrm {
         let mut out = BufWriter::new(file);
