@@ -10,7 +10,7 @@ from fairground.model.slot import BRACES, NUMBERS, FoundSlot, find_slots, place_
 from fairground.model.source import Location
 
 FARTHEST = 10**15
-"""Numbers stay within this on both sides of 0, so that sums of millions of them fit."""
+"""Numbers stay within this on both sides of 0, as in the engine."""
 WIDEST_PAIR = 4_000_000_000
 """So many numbers a range can have from which two are drawn in order."""
 RANGE = re.compile(r"([+-]?\d+)\.\.([+-]?\d+)")
