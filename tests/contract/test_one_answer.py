@@ -171,6 +171,18 @@ def test_what_is_no_json_is_a_mistake_of_the_contract(known: object) -> None:
     assert "to_json" in (told.value.hint or "")
 
 
+@pytest.mark.parametrize(
+    ("value", "sent", "right"),
+    [
+        (5, "5", True), (5.0, "5", True), (2.5, "2.50", True), ("2.50", "2.50", True), (1000, "1e3", True),
+        ("2.5", "2.50", False), (2.51, "2.50", False), (7, "007", False), (True, "1", False), (10**20 + 1, str(10**20), False),
+    ],
+)  # fmt: skip
+def test_a_number_is_what_was_sent_by_its_value(value: object, sent: str, right: bool) -> None:
+    """A price of 2.50 is told as 2.5 in much JSON. A text is what was sent, letter by letter."""
+    assert (rules.difference(value, {"slot": "n"}, {"n": sent}) is None) is right
+
+
 @pytest.mark.parametrize(("sent", "right"), [({"n": "2"}, True), ({"n": "3"}, False), ({"n": "two"}, False), ({}, False)])
 def test_a_length_is_what_an_earlier_answer_said(sent: dict[str, str], right: bool) -> None:
     """Where that was no number the answer is wrong, and the lab does not stumble."""

@@ -16,9 +16,11 @@ from builders.paths import ENGINE
 from builders.requests import asking
 from fairground import contract
 from fairground.generators import engine_plan
+from fairground.generators.slots import Templates
 from fairground.host import network
 from fairground.inputs import workload_files
-from fairground.model import Load, Workload
+from fairground.measure.prober import render
+from fairground.model import Load, LoadRequest, Workload
 from fairground.model.wire import request_bytes
 
 WORKLOADS = {one.id: workload_files.render(one, 1) for one in workload_files.load_workloads(SEEDS)}
@@ -66,10 +68,10 @@ class Listener:
                 self.received += connection.recv(65536)
 
 
-def _loads(workload: Workload) -> bytes:
+def _loads(workload: Workload, keep_alive: bool = True) -> bytes:
     """The first request that the load engine sends of a workload."""
     there = Listener()
-    load = Load(connections=1, window_s=0.1, timeout_ms=100)
+    load = Load(connections=1, window_s=0.1, timeout_ms=100, keep_alive=keep_alive)
     asked = asking(workload, expect=replace(workload.first.expect, body=None))
     plan = engine_plan.plan(asked, load, "127.0.0.1", there.port, 7, {})
     plan["load"] = {**plan["load"], "warmup_s": 0}  # type: ignore[dict-item]
@@ -96,6 +98,20 @@ def test_the_first_case_of_a_workload_has_the_form_of_its_load(name: str) -> Non
     ]
     assert plain, "a workload without a case would be measured unchecked"
     assert form(_loads(WORKLOADS[name])) in plain
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("keep_alive", [True, False])
+@pytest.mark.parametrize(
+    "headers", [(), (("content-type", "application/json"),), (("accept", "text/html"), ("x-own", "{int:1..9}"))]
+)
+def test_a_write_that_is_looked_for_has_the_form_of_its_load(keep_alive: bool, headers: tuple[tuple[str, str], ...]) -> None:
+    """It has no header that the load has not, and none less: neither `accept` nor `connection`."""
+    asked = LoadRequest("x", "POST", "/todos", headers, "[1]")
+    workload = replace(WORKLOADS["tx"], requests=(asked,))
+    templates = Templates.of(asked)
+    probe = render("POST", templates, ["5"] * len(templates.slots), keep_alive)
+    assert form(probe.encode("127.0.0.1", 8080)) == form(_loads(workload, keep_alive))
 
 
 def test_probes_have_the_form_of_a_load(monkeypatch: pytest.MonkeyPatch) -> None:

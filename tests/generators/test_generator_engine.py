@@ -234,6 +234,23 @@ def test_the_log_of_answers_is_no_event() -> None:
     assert (session.log.one_in, session.log.clock_moved_us) == (2, 7)
 
 
+def test_a_panic_is_told_by_its_reason() -> None:
+    """Of its lines the last is advice about backtraces, which says nothing of what was wrong."""
+    panic = [
+        b"\n",
+        b"thread 'main' (7) panicked at src/load/run.rs:40:5:\n",
+        b"a worker is gone\n",
+        b"note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n",
+        b"",
+    ]
+    running: Any = SimpleNamespace(write=len, read=lambda within_s: panic.pop(0), document=lambda within_s: (101, ""))
+    session = engine.EngineSession(running, {"load": {"timeout_ms": 1000}})
+    while session.event() is not None:
+        pass
+    with pytest.raises(LabError, match="no result: thread 'main' .7. panicked at src/load/run.rs:40:5: a worker is gone$"):
+        session.result()
+
+
 def test_what_writes_is_logged() -> None:
     """The log names the slots by which the database's rows are found; what is refused, or only reads, has none."""
     logs = {one["kind"]: one["log"] for name in ("tx", "transfer", "ping") for one in cast(Any, plan(name, "closed")["requests"])}

@@ -23,7 +23,7 @@ from fairground.host import free_port
 from fairground.inputs import workload_files
 from fairground.judge.written import Probe, findings
 from fairground.measure import prober
-from fairground.model import LoadRequest, Workload, Written
+from fairground.model import LoadRequest, Workload, Written, data
 from fairground.model.contract import AnswerRules
 from fairground.model.slot import names_of
 from fairground.postgres import Database
@@ -94,6 +94,17 @@ def test_a_probes_own_rows() -> None:
         assert all(set(one) == {"from", "to"} and 100 < min(one.values()) < max(one.values()) for one in drawn)
     assert all(one["from"] < one["to"] for one in found["transfer-ordered"])
     assert {one["from"] < one["to"] for one in found["transfer"]} == {True, False}
+
+
+def test_a_cell_is_looked_for_as_it_stands_in_its_table() -> None:
+    """A path and a form have it percent-encoded. Statements and ledgers have it as it is, by its own name where it has one."""
+    tables = {"t": data.Rows(("c", "n"), (("a b+c", 7),))}
+    form = (("content-type", "application/x-www-form-urlencoded"),)
+    templates = Templates.of(LoadRequest("x", "POST", "/x?a={who=t.c}&b={int:5..5}", form, "c={t.c}"), tables)
+    values = prober.draw_values(templates, random.Random(1), {})
+    sent = prober.render("POST", templates, values)
+    assert (sent.target, sent.body) == ("/x?a=a%20b%2Bc&b=5", b"c=a%20b%2Bc")
+    assert prober.held_in(templates, values) == {"who": "a b+c", "b": "5", "t.c": "a b+c", "t.n": "7"}
 
 
 class Rows:

@@ -253,7 +253,7 @@ fn ramp(from: f64, to: f64, steps: usize) -> Result<Vec<f64>, EngineError> {
 
 fn rates(text: &str) -> Result<Rates, EngineError> {
     let number = |part: &str| {
-        part.trim().parse::<f64>().map_err(|_| {
+        finite(part, 1.0).ok_or_else(|| {
             EngineError::Arguments(format!(
                 "`{part}` is no rate; write 1000, 1000,2000,5000 or 1000..20000"
             ))
@@ -276,13 +276,15 @@ fn seconds(text: &str) -> Result<f64, EngineError> {
         .iter()
         .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, *factor)))
         .unwrap_or((text, 1.0));
-    digits
-        .trim()
-        .parse::<f64>()
-        .map(|number| number * factor)
-        .map_err(|_| {
-            EngineError::Arguments(format!("`{text}` is no time; write 10, 10s, 500ms or 2m"))
-        })
+    finite(digits, factor).ok_or_else(|| {
+        EngineError::Arguments(format!("`{text}` is no time; write 10, 10s, 500ms or 2m"))
+    })
+}
+
+/// So many times a factor. JSON has no other numbers, and a plan without one has another meaning.
+fn finite(digits: &str, factor: f64) -> Option<f64> {
+    let number = digits.trim().parse::<f64>().ok()? * factor;
+    number.is_finite().then_some(number)
 }
 
 /// The target and the path of a URL; a target by https has `tls`.

@@ -165,6 +165,21 @@ fn mistakes_have_sentences() {
     }
 }
 
+/// No JSON has them, and a plan without a number has another meaning: a warm-up of `inf` would never end.
+#[test]
+fn numbers_are_finite() {
+    let rows = [
+        ("--warmup inf", "`inf` is no time"),
+        ("--warmup 1e308h", "`1e308h` is no time"),
+        ("--rate nan", "`nan` is no rate"),
+        ("--rate 5..1e400", "`1e400` is no rate"),
+    ];
+    for (options, part) in rows {
+        let sentence = plan(&format!("http://h {options}")).unwrap_err();
+        assert!(sentence.contains(part), "{options}: {sentence}");
+    }
+}
+
 /// Addresses without path or port get `/` and 80.
 #[test]
 fn urls() {

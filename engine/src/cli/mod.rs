@@ -218,9 +218,10 @@ fn run_command(args: &RunArgs, voice: Voice) -> Result<u8, EngineError> {
     };
     let measurement = run(config, &sender, &receiver, &mut on_event)?;
     // A wrong sum is a fault of the engine: better no result than one that lies.
-    if let Err(sentence) = measurement.record.check_identities() {
-        panic!("the engine lost count: {sentence}");
-    }
+    measurement
+        .record
+        .check_identities()
+        .map_err(|error| error.within("the engine lost count"))?;
     let code = report(&measurement, voice);
     if let Some((file, path)) = hgrm {
         let mut out = BufWriter::new(file);
@@ -304,13 +305,9 @@ fn listen_to_signals(sender: Sender<Input>) {
 
 fn listen_to_commands(sender: Sender<Input>) {
     std::thread::spawn(move || {
-        for line in std::io::stdin()
-            .lock()
-            .lines()
-            .map_while(Result::ok)
-            .filter(|line| !line.trim().is_empty())
-        {
-            if sender.send(Input::parse(&line)).is_err() {
+        for line in std::io::stdin().lock().split(b'\n').map_while(Result::ok) {
+            let line = String::from_utf8_lossy(&line);
+            if !line.trim().is_empty() && sender.send(Input::parse(line.trim())).is_err() {
                 return;
             }
         }

@@ -13,7 +13,7 @@ use crate::peers::faulty::Faulty;
 use crate::peers::null;
 use crate::sys::{self, awake};
 
-const MOST_FILES: u64 = 1 << 20;
+pub const MOST_FILES: u64 = 1 << 20;
 
 #[derive(Args)]
 pub struct NullArgs {
@@ -74,14 +74,7 @@ struct Place {
 
 impl Place {
     fn address(&self) -> Result<SocketAddr, EngineError> {
-        let mut addresses = (self.host.as_str(), self.port)
-            .to_socket_addrs()
-            .map_err(|error| {
-                EngineError::Address(format!("`{}` has no address: {error}", self.host))
-            })?;
-        addresses
-            .next()
-            .ok_or_else(|| EngineError::Address(format!("`{}` has no address", self.host)))
+        resolve(&self.host, (self.host.as_str(), self.port))
     }
 
     fn cannot_listen(&self, error: &std::io::Error) -> EngineError {
@@ -90,6 +83,16 @@ impl Place {
             self.host, self.port
         ))
     }
+}
+
+/// The first address of a place, which errors call by the name `shown`.
+pub fn resolve(shown: &str, place: impl ToSocketAddrs) -> Result<SocketAddr, EngineError> {
+    let mut addresses = place
+        .to_socket_addrs()
+        .map_err(|error| EngineError::Address(format!("`{shown}` has no address: {error}")))?;
+    addresses
+        .next()
+        .ok_or_else(|| EngineError::Address(format!("`{shown}` has no address")))
 }
 
 /// Answers until it is ended from outside. The error is a sentence for a person.

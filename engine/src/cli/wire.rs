@@ -1,15 +1,15 @@
 //! `fairload wire`: a distance between two processes of this machine.
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 
 use clap::Args;
 
+use crate::cli::serve::{MOST_FILES, resolve};
 use crate::core::error::EngineError;
 use crate::load::event::Event;
 use crate::peers::wire;
 use crate::sys;
 
-const MOST_FILES: u64 = 1 << 20;
 const MOST_DELAY_US: u64 = 1_000_000;
 
 pub const WIRE_EXAMPLES: &str = "\
@@ -51,19 +51,14 @@ pub fn wire_command(args: &WireArgs) -> Result<u8, EngineError> {
                 listen.port()
             )));
         }
-        let port = wire::start(*listen, resolved(connect)?, delay_us * 1000)
-            .map_err(|error| EngineError::Address(format!("cannot listen on {listen}: {error}")))?;
+        let port = wire::start(
+            *listen,
+            resolve(connect, connect.as_str())?,
+            delay_us * 1000,
+        )
+        .map_err(|error| EngineError::Address(format!("cannot listen on {listen}: {error}")))?;
         Event::Listening { port }.print();
     }
     sys::wait_for_termination();
     Ok(0)
-}
-
-fn resolved(text: &str) -> Result<SocketAddr, EngineError> {
-    let mut addresses = text
-        .to_socket_addrs()
-        .map_err(|error| EngineError::Address(format!("`{text}` has no address: {error}")))?;
-    addresses
-        .next()
-        .ok_or_else(|| EngineError::Address(format!("`{text}` has no address")))
 }

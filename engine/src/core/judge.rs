@@ -110,7 +110,9 @@ impl<'a> Judge<'a> {
                 Some(raw) => self.sent.is(*slot, raw),
                 None => self.sent.is(*slot, found.decoded().as_bytes()),
             },
-            (Rule::Slot(slot), Token::Number(found)) => self.sent.is(*slot, found.raw()),
+            (Rule::Slot(slot), Token::Number(found)) => {
+                self.sent.is(*slot, found.raw()) || self.is_sent_otherwise(*slot, found)
+            }
             (_, Token::Number(found)) => self.number(rule, found),
             _ => false,
         };
@@ -119,6 +121,20 @@ impl<'a> Judge<'a> {
             return Ok(None);
         }
         Ok(self.unlike(rule, start..self.reader.at()))
+    }
+
+    /// Whether what was sent is the same number, spelled otherwise.
+    #[cold]
+    #[inline(never)]
+    fn is_sent_otherwise(&self, slot: usize, found: Number) -> bool {
+        let sent = self.sent.text(slot);
+        let Ok(number) = sent.parse() else {
+            return false;
+        };
+        match (sent.parse::<i128>(), found.whole()) {
+            (Ok(sent), Some(found)) => sent == found,
+            _ => is_number(&number, found),
+        }
     }
 
     fn number(&mut self, rule: &Rule, found: Number) -> bool {

@@ -11,7 +11,8 @@ const DENSE_ACCOUNTS: u64 = 1 << 16;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sums {
     pub count: u64,
-    pub sum: i64,
+    /// Wider than what is added: a wrapped sum would blame the server.
+    pub sum: i128,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -100,10 +101,10 @@ impl Ledger {
                 &mut row.unknown
             };
             sums.count += 1;
-            sums.sum += match rule.add {
+            sums.sum += i128::from(match rule.add {
                 Add::Constant(constant) => constant,
                 Add::Slot { index, sign } => sign * values[index],
-            };
+            });
         }
     }
 
@@ -171,6 +172,7 @@ impl Accounts {
 mod tests {
     use super::*;
     use crate::core::error::EngineError;
+    use crate::core::slots::MAX_ABS;
 
     fn requests(range: &str) -> Vec<Request> {
         let json = format!(
@@ -190,7 +192,7 @@ mod tests {
         ]
     }
 
-    fn row(acknowledged: (u64, i64), unknown: (u64, i64)) -> Row {
+    fn row(acknowledged: (u64, i128), unknown: (u64, i128)) -> Row {
         let sums = |(count, sum)| Sums { count, sum };
         Row {
             acknowledged: sums(acknowledged),
@@ -242,6 +244,20 @@ mod tests {
                 BTreeMap::from([("credits".to_string(), credits), ("rows".to_string(), rows)])
             );
         }
+    }
+
+    /// Sums are right where they leave 64 bits.
+    #[test]
+    fn sums_of_large_numbers() {
+        let requests = requests("9");
+        let mut ledger = Ledger::new(&requests);
+        for _ in 0..10_000 {
+            ledger.book(0, &requests[0], &[1, 2, MAX_ABS], Outcome::Ok);
+        }
+        let sum = 10_000 * i128::from(MAX_ABS);
+        let credits = &ledger.by_name(&requests)["credits"];
+        assert_eq!(credits["1"], row((10_000, -sum), (0, 0)));
+        assert_eq!(credits["2"], row((10_000, sum), (0, 0)));
     }
 
     /// Where something is made to go wrong, an answer 5xx may be of a request that happened; one 4xx is of none.

@@ -8,7 +8,7 @@ use crate::core::kept::Kept;
 use crate::core::lines::Lines;
 use crate::core::random;
 
-/// Numbers in templates stay inside ±10^15, so that sums of millions of them fit 64 bits.
+/// Numbers in templates stay inside ±10^15, so that a sum of two fits 64 bits.
 pub const MAX_ABS: i64 = 1_000_000_000_000_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -95,6 +95,8 @@ pub struct Conn<S> {
     /// Answers on this socket so far.
     pub answers: u64,
     pub bytes_in: usize,
+    /// Why it broke, where TLS says so.
+    pub broken: Option<String>,
     /// When the kernel had the bytes that were read last, in wall-clock time, where it was asked and says so.
     pub stamp_ns: Option<u64>,
     stamped: bool,
@@ -121,6 +123,7 @@ impl<S: Stream> Conn<S> {
             reached_ns: 0,
             answers: 0,
             bytes_in: 0,
+            broken: None,
             stamp_ns: None,
             stamped: false,
         }
@@ -297,7 +300,10 @@ impl<S: Stream> Conn<S> {
                 Ok(count) => (count, false),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Received::More,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(_) => return Received::Ended { by_reset: true },
+                Err(error) => {
+                    self.broken = (error.kind() == io::ErrorKind::Other).then(|| error.to_string());
+                    return Received::Ended { by_reset: true };
+                }
             };
             self.bytes_in += count;
             let step = if self.received.is_empty() {

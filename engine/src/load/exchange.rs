@@ -134,6 +134,9 @@ impl<S: Stream> Worker<S> {
                 "no local port is free; keep connections alive or widen net.ipv4.ip_local_port_range".to_string()
             }
             Some(error) => error.to_string(),
+            None if self.connections.all[index].state == State::Handshaking => {
+                "the TLS handshake had no answer in time; does the server speak TLS?".to_string()
+            }
             None => "no connection in time".to_string(),
         };
         if self.connections.all[index].state == State::Handshaking {
@@ -212,23 +215,26 @@ impl<S: Stream> Worker<S> {
             Received::More => After::Waits,
             Received::Whole => self.answered(index, gone),
             Received::Bad(reason) => self.failed(index, Outcome::Malformed, reason),
-            Received::Ended { by_reset } => {
-                if self.connections.all[index].answers > 0 {
-                    self.counting.record.closed(false);
-                }
-                let how = if by_reset { "was reset" } else { "was closed" };
-                let when = if self.connections.all[index].answers > 0 {
-                    "a kept connection"
-                } else {
-                    "the connection"
-                };
-                self.failed(
-                    index,
-                    Outcome::Reset,
-                    &format!("{when} {how} before the whole answer"),
-                )
-            }
+            Received::Ended { by_reset } => self.broken(index, by_reset),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn broken(&mut self, index: usize, by_reset: bool) -> After {
+        let conn = &mut self.connections.all[index];
+        let how = if by_reset { "was reset" } else { "was closed" };
+        let when = if conn.answers > 0 {
+            self.counting.record.closed(false);
+            "a kept connection"
+        } else {
+            "the connection"
+        };
+        let mut reason = format!("{when} {how} before the whole answer");
+        if let Some(why) = conn.broken.take() {
+            reason += &format!(": {why}");
+        }
+        self.failed(index, Outcome::Reset, &reason)
     }
 
     fn failed(&mut self, index: usize, outcome: Outcome, reason: &str) -> After {

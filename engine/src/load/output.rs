@@ -155,7 +155,7 @@ pub struct Ledger {
 #[derive(Debug, Clone, Serialize)]
 pub struct Sums {
     pub count: u64,
-    pub sum: i64,
+    pub sum: i128,
 }
 
 #[derive(Debug, Clone, Serialize)]

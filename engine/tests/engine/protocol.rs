@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::support::{Deed, Finished, good, plan, run, serve, start, started};
 
 /// An open-ended warm-up lasts until `measure`, the window until `stop`; the rest of the account is one piece.
+/// Lines that are no command, or no text at all, cost a warning each and nothing more.
 #[test]
 fn commands() {
     let server = serve(|_, _| Deed::Answer(good()));
@@ -23,12 +24,13 @@ fn commands() {
     running.wait_for("window");
     std::thread::sleep(Duration::from_millis(150));
     writeln!(running.input, r#"{{"command":"dance"}}"#).unwrap();
+    running.input.write_all(b"\xff\n").unwrap();
     writeln!(running.input, r#"{{"command":"stop"}}"#).unwrap();
     let finished = running.finish();
     assert_eq!(finished.code, 0);
     assert_eq!(
         finished.names(),
-        ["start", "window", "warning", "drain", "end"]
+        ["start", "window", "warning", "warning", "drain", "end"]
     );
     let window_us = finished.number("/window/duration_us");
     assert!((100_000..30_000_000).contains(&window_us), "{window_us}");

@@ -10,8 +10,12 @@ use std::time::Duration;
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
 use rustls::version::{TLS12, TLS13};
-use rustls::{ServerConfig, ServerConnection, StreamOwned, SupportedProtocolVersion};
+use rustls::{
+    RootCertStore, ServerConfig, ServerConnection, StreamOwned, SupportedProtocolVersion,
+};
 use serde_json::{Value, json};
 
 use crate::support::{self, Deed, answer, good, run};
@@ -53,13 +57,30 @@ fn serve(
     pause: Duration,
     act: impl Fn(&mut Session) -> std::io::Result<()> + Send + Sync + 'static,
 ) -> Service {
+    serve_those(
+        WebPkiClientVerifier::no_client_auth(),
+        name,
+        versions,
+        pause,
+        act,
+    )
+}
+
+/// The same, for those clients alone that `verifier` lets in.
+fn serve_those(
+    verifier: Arc<dyn ClientCertVerifier>,
+    name: &str,
+    versions: &[&'static SupportedProtocolVersion],
+    pause: Duration,
+    act: impl Fn(&mut Session) -> std::io::Result<()> + Send + Sync + 'static,
+) -> Service {
     let chain = CertificateDer::pem_file_iter(paper(&format!("{name}.pem"))).unwrap();
     let key = PrivateKeyDer::from_pem_file(paper(&format!("{name}.key"))).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(versions)
         .unwrap()
-        .with_no_client_auth()
+        .with_client_cert_verifier(verifier)
         .with_single_cert(chain.collect::<Result<_, _>>().unwrap(), key)
         .unwrap();
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
@@ -329,6 +350,32 @@ fn certificates_that_are_believed() {
     }
 }
 
+/// A service that wants a certificate of its clients says so after the handshake, and so does the sample of its resets.
+#[test]
+fn a_certificate_that_is_demanded() {
+    let mut roots = RootCertStore::empty();
+    for one in CertificateDer::pem_file_iter(paper("authority.pem")).unwrap() {
+        roots.add(one.unwrap()).unwrap();
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let demanding = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+    let verifier = demanding.build().unwrap();
+    let service = serve_those(verifier, "good", &[&TLS13], Duration::ZERO, |session| {
+        let refused = answering(session);
+        // What is unread when a socket is closed would reset it, and the reason with it.
+        std::thread::sleep(Duration::from_millis(100));
+        refused
+    });
+    let finished = run(&plan(&service, trusting()));
+    let sent = finished.number("/life/sent");
+    assert_eq!(finished.number("/life/outcomes/reset"), sent);
+    let told = finished.reason("reset");
+    assert!(
+        told.contains("before the whole answer: ") && told.contains("CertificateRequired"),
+        "{told}"
+    );
+}
+
 /// Who does not speak TLS, hangs up on it, or never answers it could not be connected to.
 #[test]
 fn services_without_tls() {
@@ -350,7 +397,10 @@ fn services_without_tls() {
             "the TLS handshake failed: the server does not speak TLS",
         ),
         (rude_at, "the TLS handshake failed: "),
-        (mute_at, "no connection in time"),
+        (
+            mute_at,
+            "the TLS handshake had no answer in time; does the server speak TLS?",
+        ),
         (plain.address, "the TLS handshake failed: "),
     ];
     for (address, reason) in rows {

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from fairground.contract import expected
 from fairground.model.contract import fill_names, fill_tree
 from fairground.model.source import STRICT, nearest
-from fairground.model.wire import ACCEPT, request_bytes
+from fairground.model.wire import request_bytes
 
 NAMED = re.compile(r"\{(\w+(?:[\w-]*\.[\w-]+)?)\}")
 """`{name}` of what an earlier answer said, or `{table.column}`."""
@@ -87,11 +87,10 @@ class Request:
         return tuple(one[1] for one in found if "." not in one[1])
 
     def encode(self, host: str, port: int) -> bytes:
-        """The bytes on the wire: those of a load, with the case's own headers after `accept`."""
+        """The bytes on the wire, written as those of a load."""
         if self.raw is not None:
             return self.raw
-        accept = () if any(name.lower() == "accept" for name, _ in self.headers) else (ACCEPT,)
-        return request_bytes((self.method, self.target), f"{host}:{port}", (*accept, *self.headers), self.body, self.version)
+        return request_bytes((self.method, self.target), f"{host}:{port}", self.headers, self.body, self.version)
 
 
 def _replace_text(data: bytes | None, change: Callable[[str], str]) -> bytes | None:

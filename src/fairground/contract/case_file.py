@@ -13,6 +13,7 @@ from fairground.contract.case import Case, CaseKind, CaseStep, Disturbance, Expe
 from fairground.model import LabError, shape
 from fairground.model.contract import Contract, fold_names, header_mistake
 from fairground.model.source import STRICT, Location, Source, location_text, names_hint, nearest
+from fairground.model.wire import with_accept
 
 PROCEDURES: Mapping[str, tuple[str, ...]] = {
     "answers": (),
@@ -291,7 +292,7 @@ def _request(source: Source, here: Location, table: RequestTable) -> Request:
     headers = [(name.strip(), value.strip()) for name, _, value in (text.partition(":") for text in table.headers)]
     count, size = table.fill or (0, 0)
     headers += [(f"X-Fill-{number}", "x" * size) for number in range(count)]
-    return Request(method, target, table.version, tuple(headers), _body(source, here, table), finish=table.finish)
+    return Request(method, target, table.version, with_accept(tuple(headers)), _body(source, here, table), finish=table.finish)
 
 
 def _body(source: Source, here: Location, table: RequestTable) -> bytes | None:

@@ -15,6 +15,7 @@ from fairground.contract.case import Case, CaseStep, Expect, Request
 from fairground.contract.exchange import CaseOutcome, Target, ask, exchange
 from fairground.contract.stage import Stage
 from fairground.contract.wire import HttpAnswer, Trouble
+from fairground.model.wire import ACCEPT
 
 WORKS_AGAIN_WITHIN_S = 5.0
 EXITS_WITHIN_S = 5.0
@@ -290,7 +291,7 @@ def _hang_up_in_transaction(case: Case, target: Target, stage: Stage) -> CaseOut
 
 def _terminates(case: Case, target: Target, stage: Stage) -> CaseOutcome:
     """SIGTERM while one client is idle and one is in the middle of a request."""
-    request = Request("GET", target.known.contract.ready.path).fill(target.known.contract.paths)
+    request = Request("GET", target.known.contract.ready.path, headers=(ACCEPT,)).fill(target.known.contract.paths)
     with target.wire() as idle, target.wire() as midway:
         idle.send(target.encode(request))
         idle.answer("GET")

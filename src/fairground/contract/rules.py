@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from fairground.model.shape import KINDS
+
+NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+"""As JSON spells one."""
 
 
 def difference(value: Any, rule: object, sent: Mapping[str, object], where: str = "the body") -> str | None:
@@ -24,7 +28,7 @@ def difference(value: Any, rule: object, sent: Mapping[str, object], where: str 
         case "one_of":
             right, said = any(equal(value, one, where) is None for one in wanted), f"one of {show_value(wanted)}"
         case "slot":
-            right, said = str(value) == str(sent.get(str(wanted))), show_value(sent.get(str(wanted)))
+            right, said = _is_sent(value, str(sent.get(str(wanted)))), show_value(sent.get(str(wanted)))
         case "unix_now_within_s":
             return _moment(value, float(wanted), where)
         case "integer" | "number":
@@ -72,6 +76,14 @@ def show_value(value: object, limit: int = 120) -> str:
     """A JSON value for a sentence, escaped and shortened."""
     text = json.dumps(value, default=str).replace("`", "'")
     return f"`{text[:limit]}`" + (f" and {len(text) - limit} characters more" if len(text) > limit else "")
+
+
+def _is_sent(value: Any, sent: str) -> bool:
+    """True if a value is what was sent. A number may be spelled otherwise: a price of 2.50 is 2.5 in much JSON."""
+    if str(value) == sent:
+        return True
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and NUMBER.fullmatch(sent) is not None and value == json.loads(sent)
 
 
 def _moment(value: Any, within_s: float, where: str) -> str | None:

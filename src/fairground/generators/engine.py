@@ -23,6 +23,7 @@ from fairground.model import (
     RequestResult,
     Result,
     Second,
+    foreign,
 )
 from fairground.model.answerlog import AnswerLog
 
@@ -87,9 +88,15 @@ class EngineSession:
             found = None
         if not isinstance(found, dict) or "event" not in found:
             found = {"event": "noise", "message": line.decode(errors="replace")}
-        if found["event"] in ("error", "noise"):
-            self._complaint = str(found.get("message", ""))
+        self._note(found["event"], str(found.get("message", "")))
         return found
+
+    def _note(self, event: str, message: str) -> None:
+        """Remember what it complains of. A panic has several lines, and the one about backtraces says nothing."""
+        if event == "error":
+            self._complaint = message
+        elif event == "noise" and not message.startswith("note:"):
+            self._complaint = foreign.line(f"{self._complaint} {message}", foreign.SENTENCE_CHARACTERS)
 
     def speaks(self, within_s: float) -> bool:
         """True if an event, or the end, is there within this many seconds."""

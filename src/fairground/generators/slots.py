@@ -23,6 +23,7 @@ class ValueSlot:
     """One slot: `kind` is int, low, high, choice, seq or cell.
 
     `other` is the slot that an int must differ from, a high's low, or the first cell of the same row.
+    A cell has its `words` as they are sent, and `raw` as they stand in its table.
     """
 
     kind: str
@@ -31,6 +32,12 @@ class ValueSlot:
     other: int | None = None
     words: tuple[str, ...] = ()
     name: str | None = None
+    table: str | None = None
+    raw: tuple[str, ...] = ()
+
+    def meaning_of(self, value: str) -> str:
+        """Read a value as it was before it was escaped."""
+        return self.raw[self.words.index(value)] if self.table is not None and value in self.words else value
 
 
 Piece = str | int
@@ -175,7 +182,7 @@ class _Compiler:
 
     def complete(self) -> None:
         """Add the other cells of each row that is drawn: no text has them, and ledgers can name them."""
-        for source in sorted({_table(one) for one in self.slots if one.kind == "cell"}):
+        for source in sorted({one.table for one in self.slots if one.table is not None}):
             for column in self.rows[source].columns:
                 if all(one.name != f"{source}.{column}" for one in self.slots):
                     filling = f"{source}.{column}"
@@ -187,9 +194,10 @@ class _Compiler:
         if rows is None or column not in rows.columns:
             raise _unfillable(slot.filling)
         place = rows.columns.index(column)
-        first = next((at for at, one in enumerate(self.slots) if one.kind == "cell" and _table(one) == source), None)
-        words = tuple(escape(str(row[place])) for row in rows.rows)
-        return ValueSlot("cell", other=first, words=words, name=f"{source}.{column}")
+        first = next((at for at, one in enumerate(self.slots) if one.table == source), None)
+        raw = tuple(str(row[place]) for row in rows.rows)
+        words = tuple(escape(word) for word in raw)
+        return ValueSlot("cell", other=first, words=words, name=slot.name, table=source, raw=raw)
 
     def _slot(self, found: FoundSlot) -> ValueSlot:
         kind, _, argument = found.filling.partition(":")
@@ -210,10 +218,6 @@ class _Compiler:
             case "seq" if not argument:
                 return ValueSlot("seq")
         raise _unfillable(found.filling)
-
-
-def _table(slot: ValueSlot) -> str:
-    return (slot.name or "").partition(".")[0]
 
 
 def in_json(text: str) -> str:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from urllib.parse import quote
 
 from fairground.inputs import audits, edges
+from fairground.inputs.calls import FRAMED
 from fairground.inputs.slot_fillings import SPELLINGS, slot_mistakes
 from fairground.inputs.variants import NAME
 from fairground.model import LoadRequest, shape
 from fairground.model.contract import header_mistake
-from fairground.model.slot import has_slot, is_number, names_of, slots_of, sources_of
+from fairground.model.slot import has_slot, is_number, names_of, place_values, slots_of, sources_of
 from fairground.model.source import Location, Source, location_text, names_hint, nearest
 
 ANY_CASE = "any_case"
 """Beside a shape: keys have any case."""
 SHAPES = {"json", "list", "object"}
 BODY_RULES = {"exact", "table", "verified", *SHAPES}
+UNSENT = re.compile(r"[^!\"$-~]")
+"""A character that no request line can hold as it is."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +79,46 @@ def _check_request(source: Source, one: LoadRequest, at: RequestPlaces, values: 
         raise source.error(place, f"`{location_text(place)}` is `{one.path}` in", "begin it with `/`")
     for place, wrong in slot_mistakes(one.fill(values), at.request, at.around):
         raise source.error(place, f"{wrong}, in `{location_text(place)}` of", f"slots: {SPELLINGS}")
+    _check_line(source, one, at)
     _check_answer(source, one, at.around, values)
     _check_ledger(source, one, at.around)
     audits.check_needs(source, at.needs, one.need)
     edges.check(source, at.around, one)
+    _check_edges(source, one, at.around)
+
+
+def _check_line(source: Source, one: LoadRequest, at: RequestPlaces) -> None:
+    """Refuse what the engine could not send: a method, a path, or a header of the connection's own."""
+    if not re.fullmatch("[A-Z]+", one.method) or one.method == "CONNECT":
+        hint = "write GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS"
+        raise source.error((*at.request, "method"), f"`{one.method}` is no method that can be sent, in", hint)
+    paths = [((*at.request, "path"), one.path)]
+    paths += [((*at.around, "edge", i, "values"), place_values(one.path, edge.values)) for i, edge in enumerate(one.edges)]
+    for place, path in paths:
+        if (found := UNSENT.search(path)) is not None:
+            shown = f"`{found[0]}` in a path must be percent-encoded, in `{location_text(place)}` of"
+            raise source.error(place, shown, f"write {quote(found[0])}; cells of tables are encoded by the lab")
+    for name, _ in one.headers:
+        if name.lower() in FRAMED:
+            problem = f"the header `{name}` is the connection's own, in"
+            raise source.error((*at.request, "headers", name), problem, "leave it out; `--close` loads without kept connections")
+
+
+def _check_edges(source: Source, one: LoadRequest, around: Location) -> None:
+    """Refuse an edge without `status` that has lost a slot of its right answer or its ledger."""
+    body = {key: value for key, value in (one.expect.body or {}).items() if key != ANY_CASE}
+    named = [str(slot) for _, slot in _named_slots(source, body, (*around, "expect"))]
+    named += [slot for entry in one.ledger for slot in (entry.account, entry.add.removeprefix("-")) if slot != "1"]
+    for i, edge in enumerate(one.edges):
+        headers = tuple((name, edge.headers.get(name, place_values(value, edge.values, name))) for name, value in one.headers)
+        there = replace(
+            one, path=place_values(one.path, edge.values), body=place_values(one.body or "", edge.values), headers=headers
+        )
+        lost = next((slot for slot in named if not edge.status and not has_slot(there, slot)), None)
+        if lost is not None:
+            problem = f"the edge `{edge.name}` has no slot `{lost}`, which its right answer or its ledger names, in"
+            hint = f"let its value be a slot of that name, such as {{{lost}=int:1..1}}, or give it a `status`"
+            raise source.error((*around, "edge", i, "values"), problem, hint)
 
 
 def _check_answer(source: Source, one: LoadRequest, around: Location, values: Mapping[str, object]) -> None:
@@ -90,6 +131,9 @@ def _check_answer(source: Source, one: LoadRequest, around: Location, values: Ma
     if one.expect.body is not None and (len(body) != 1 or not set(body) <= BODY_RULES):
         hint = f"give it one of the keys {', '.join(sorted(BODY_RULES))}"
         raise source.error((*here, "body"), f"`{shown}` is unclear in", hint)
+    if not 200 <= one.expect.status <= 599:
+        problem = f"`{one.expect.status}` is no status of an answer, in"
+        raise source.error((*here, "status"), problem, "write one from 200 to 599")
     kind = next(iter(body), None)
     if kind in SHAPES and (wrong := shape.mistake({kind: body[kind]}, "the body", values)) is not None:
         raise source.error((*here, "body"), f"`{shown}` is unclear ({wrong}) in", "docs/contracts.md has the grammar")
@@ -104,6 +148,17 @@ def _check_answer(source: Source, one: LoadRequest, around: Location, values: Ma
     for place, slot in _named_slots(source, body, here):
         if not isinstance(slot, str) or not has_slot(one, slot):
             raise no_slot(source, one, place, str(slot))
+        if place[-1] == "length" and not _can_count(one, slot):
+            problem = f"the slot `{slot}` holds words, and no length for `{location_text(place)}` of"
+            raise source.error(place, problem, "name one that holds whole numbers")
+
+
+def _can_count(one: LoadRequest, name: str) -> bool:
+    """False for a slot of words that are no numbers. Those of tables and answers are not known yet."""
+    words = [
+        slot.filling.removeprefix("choice:").split("|") for slot in slots_of(one) if slot.name == name and slot.source is None
+    ]
+    return is_number(one, name) or all(re.fullmatch("[0-9]+", word) for some in words for word in some)
 
 
 def _named_slots(source: Source, body: Mapping[str, object], here: Location) -> list[tuple[Location, object]]:
@@ -116,6 +171,9 @@ def _named_slots(source: Source, body: Mapping[str, object], here: Location) -> 
             hint = "a SELECT of two columns: value, answer"
             raise source.error(place, f"`{location_text(place)}` has no `sql` in", hint)
     for kind in SHAPES & set(body):
+        for place in _counted_texts({kind: body[kind]}, (*here, "body")):
+            hint = "write a number or a range, or leave it out"
+            raise source.error(place, f"no slot can be the length of a text, as in `{location_text(place)}` of", hint)
         named += _slots_of_rule({kind: body[kind]}, (*here, "body"))
     return named
 
@@ -133,6 +191,15 @@ def _slots_of_rule(rule: object, here: Location) -> Iterator[tuple[Location, obj
                     yield from _slots_of_rule(one, (*here, key, name))
             case "list" | "optional" | "nullable" | "length" | "each":
                 yield from _slots_of_rule(value, (*here, key))
+
+
+def _counted_texts(rule: object, here: Location) -> Iterator[Location]:
+    """Yield each place where a text's length is a slot. Cases may have that, and the engine has no such rule."""
+    if isinstance(rule, Mapping):
+        for key, value in rule.items():
+            if key == "text" and isinstance(value, Mapping) and isinstance(value.get("length"), Mapping):
+                yield (*here, key, "length")
+            yield from _counted_texts(value, (*here, key)) if key not in ("equals", "one_of") else ()
 
 
 def _check_ledger(source: Source, one: LoadRequest, around: Location) -> None:

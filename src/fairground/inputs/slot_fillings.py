@@ -10,7 +10,9 @@ from fairground.model.slot import BRACES, NUMBERS, FoundSlot, find_slots, place_
 from fairground.model.source import Location
 
 FARTHEST = 10**15
-"""Numbers stay within this on both sides of 0, so that sums of millions of them fit."""
+"""Numbers stay within this on both sides of 0, as in the engine."""
+WIDEST_PAIR = 4_000_000_000
+"""The most numbers of a range from which two are drawn in order."""
 RANGE = re.compile(r"([+-]?\d+)\.\.([+-]?\d+)")
 SPELLINGS = "{int:a..b}, {int:a..b!=name}, {low:a..b}, {high:a..b}, {choice:x|y}, {seq}, {TABLE.COLUMN}, {KIND.KEPT}"
 """The engine knows `{file:PATH}`, too: a contract has its rows in tables, from which the lab's own requests can draw."""
@@ -71,7 +73,7 @@ class _SlotReader:
                     return f"differs from `{other}`, and no slot of numbers before it is called so"
                 return _range_mistake(span, 2 if differs else 1)
             case "low" | "high":
-                return _range_mistake(argument, 2) or self._pair_mistake(kind, argument)
+                return _range_mistake(argument, 2, WIDEST_PAIR) or self._pair_mistake(kind, argument)
             case "choice" if not all(argument.split("|")):
                 return "has an empty word"
             case "choice":
@@ -89,7 +91,7 @@ class _SlotReader:
         return None if before == span else "stands without a `low` of the same range before it"
 
 
-def _range_mistake(text: str, least: int) -> str | None:
+def _range_mistake(text: str, least: int, most: int | None = None) -> str | None:
     """Say what is wrong with a range that must hold this many numbers."""
     found = RANGE.fullmatch(text)
     if found is None:
@@ -99,4 +101,6 @@ def _range_mistake(text: str, least: int) -> str | None:
         return "goes beyond ±10^15"
     if low > high:
         return "is empty: the smaller number comes first"
+    if most is not None and high - low + 1 > most:
+        return f"is wider than {most:,} numbers"
     return None if high - low + 1 >= least else f"needs a range of at least {least}"

@@ -111,7 +111,7 @@ class Prober:
             before = self._value(connection, slots)
         except REFUSED as error:
             refusal = error
-        acknowledged = self._ask(render(self.asked.method, self._templates, values))
+        acknowledged = self._ask(render(self.asked.method, self._templates, values, self._keep_alive))
         answered, answered_us = time.monotonic(), time.time_ns() // 1000
         late_ms: float | None = 0.0
         flushed: object = None
@@ -222,13 +222,16 @@ def draw_values(templates: Templates, chance: random.Random, own: Mapping[str, i
 
 def held_in(templates: Templates, values: Sequence[str]) -> dict[str, str]:
     """Read what a request holds, by the names of its slots: as texts, which PostgreSQL takes for what stands beside them."""
-    return {slot.name: value for slot, value in zip(templates.slots, values, strict=True) if slot.name is not None}
+    return {
+        slot.name: slot.meaning_of(value) for slot, value in zip(templates.slots, values, strict=True) if slot.name is not None
+    }
 
 
-def render(method: str, templates: Templates, values: Sequence[str]) -> Request:
-    """The request with these values in its slots."""
+def render(method: str, templates: Templates, values: Sequence[str], keep_alive: bool = True) -> Request:
+    """The request with these values in its slots. Where connections are not kept, it says so as the engine does."""
     body = None if templates.body is None else text_of(templates.body, values).encode()
     headers = tuple((name, text_of(pieces, values)) for name, pieces in templates.headers)
+    headers += () if keep_alive else (("connection", "close"),)
     return Request(method, text_of(templates.path, values), body=body, headers=headers)
 
 

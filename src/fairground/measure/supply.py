@@ -17,7 +17,7 @@ from fairground.measure.arm import StackArm
 from fairground.model import LabError, Workload, foreign
 from fairground.model.contract import Contract, DataRequest, DataTable
 from fairground.model.data import Rows
-from fairground.model.wire import Tls
+from fairground.model.wire import Tls, with_accept
 from fairground.postgres import Database
 
 MOST_ROWS = 100_000
@@ -134,7 +134,7 @@ def _from_server(name: str, table: DataTable, parent: Rows, address: ServerAddre
 def _ask(asker: Asker, asked: DataRequest, keep: Mapping[str, str], cells: Mapping[str, str]) -> Mapping[str, str] | str:
     """Send one row's request: what is to be kept of its answer, or what is wrong with that."""
     body = None if asked.body is None else _filled(asked.body, cells, escape_of(asked.headers.items(), asked.body)).encode()
-    headers = tuple((name, _filled(value, cells, str)) for name, value in asked.headers.items())
+    headers = with_accept(tuple((name, _filled(value, cells, str)) for name, value in asked.headers.items()))
     try:
         answer = asker.ask(Request(asked.method, _filled(asked.path, cells, in_url), headers=headers, body=body))
     except Trouble as trouble:

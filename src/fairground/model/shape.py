@@ -17,7 +17,7 @@ TABLES = (
 """The keys of a rule that is a table."""
 
 
-def mistake(rule: object, where: str = "the rule", names: Collection[str] | None = None) -> str | None:
+def mistake(rule: object, where: str = "the rule", names: Collection[str] | None = None, is_field: bool = False) -> str | None:
     """Return what is wrong with a rule itself, or None: so that a contract's author learns of it before a server is asked.
 
     `names` are those that stand for numbers, as `$name`; None: any.
@@ -31,7 +31,10 @@ def mistake(rule: object, where: str = "the rule", names: Collection[str] | None
         case "object" | "json":
             if not isinstance(value, Mapping):
                 return f"`{key}` of {where} is no table of fields"
-            return next((found for name, one in value.items() if (found := mistake(one, f"`{name}` in {where}", names))), None)
+            return next(
+                (found for name, one in value.items() if (found := mistake(one, f"`{name}` in {where}", names, is_field=True))),
+                None,
+            )
         case "list":
             if not isinstance(value, Mapping) or set(value) - {"length", "each", "ascending"}:
                 return f"`list` of {where} has other keys than `length`, `each` and `ascending`"
@@ -47,6 +50,8 @@ def mistake(rule: object, where: str = "the rule", names: Collection[str] | None
             return None if isinstance(value, list | tuple) and value else f"`one_of` of {where} is no list of values"
         case "unix_now_within_s":
             return None if isinstance(value, int | float) else f"`unix_now_within_s` of {where} is no number of seconds"
+        case "optional" if not is_field:
+            return f"{where} is `optional`, which is for a field of an object"
         case "optional" | "nullable":
             return mistake(value, where, names)
         case "integer" | "number":

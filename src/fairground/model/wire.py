@@ -22,6 +22,11 @@ class Tls:
     insecure: bool = False
 
 
+def with_accept(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """The headers, with `accept` before them where they have none of their own."""
+    return headers if any(name.lower() == ACCEPT[0] for name, _ in headers) else (ACCEPT, *headers)
+
+
 def request_bytes(
     line: tuple[str, str], authority: str, headers: tuple[tuple[str, str], ...], body: bytes | None, version: str = "1.1"
 ) -> bytes:
