@@ -129,6 +129,22 @@ def test_kinds_of_undeclared_statements(text: str, kind: str) -> None:
     assert statements.kind(statements.normalise(text), WORKLOADS["users"]) == kind
 
 
+@pytest.mark.parametrize(
+    ("workload", "text", "said"),
+    [
+        ("users", USERS.replace("address", "translate(address, 'abc', 'def') AS address"), True),
+        ("users", f"SELECT json_agg(found) FROM ({USERS}) AS found", True),
+        ("users", USERS.replace(" name,", " COALESCE(name, '') AS name,"), False),
+        ("db-ping", PING, False),
+        ("db-ping", f"SELECT upper({PING.removeprefix('SELECT ')})", True),
+    ],
+)
+def test_what_the_database_does_for_the_server_is_named(workload: str, text: str, said: bool) -> None:
+    """A declared statement that also makes texts or JSON is a note; what the contract's own statement calls is none."""
+    assert statements.kind(statements.normalise(text), WORKLOADS[workload]) == "declared"
+    assert ("statement-computed" in found(workload, use({text: 400}))) == said
+
+
 def test_tally_is_bounded_and_loses_nothing() -> None:
     """Statements that differ in constants are one, the rarest share a name, and all samples are counted."""
     samples = {("idle", f"SELECT {'a' * number}"): number for number in range(1, 101)}

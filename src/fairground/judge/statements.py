@@ -46,10 +46,16 @@ NAMES = {
     "merged": "one statement in place of several",
     "lock": "a lock that is taken or let go of",
     "other": "a statement that no answer needs",
+    "computed": "a declared one in which the database makes texts or JSON that the contract leaves to the server",
 }
-"""Kind of an undeclared statement → what it is, in words."""
+"""Kind of a statement that is not as it was declared → what it is, in words."""
 MERGING = frozenset({"with", "case", "from", "select", "union", "values", "or", "in", "any"})
 """Words by which one statement does the work of several, where the declared ones have none of them."""
+COMPUTING = re.compile(
+    r"\b(translate|(?:regexp_)?replace|overlay|upper|lower|initcap|format|concat(?:_ws)?|string_agg|to_char|encode|md5"
+    r"|(?:row_)?to_jsonb?|jsonb?_(?:object_)?agg|jsonb?_build_(?:object|array))\("
+)
+"""A call with which a database makes a text or JSON of rows, in place of the server."""
 CONTROL = ("transaction", "reset", "lock")
 """These stand around a statement, and say nothing of whether it ran."""
 GAPS = ("idle", "idle in transaction", "Client:ClientRead")
@@ -112,6 +118,12 @@ def kind(statement: str, workload: Workload) -> str:
         return "merged"
     kinds = [next((name for name, form in KINDS if form.match(part)), "other") for part in parts]
     return next((one for one in kinds if one not in CONTROL), kinds[0])
+
+
+def _computes(statement: str, workload: Workload) -> bool:
+    """True if a statement has calls of COMPUTING that no declared one has."""
+    declared = " ".join(normalise(one) for request in workload.requests for one in request.need.statements)
+    return not set(COMPUTING.findall(statement)) <= set(COMPUTING.findall(declared))
 
 
 def _is_merged(words: Sequence[str], needed: Sequence[Sequence[str]]) -> bool:
@@ -295,6 +307,7 @@ def _most_likely_share(workload: Workload, database: DatabaseUse, rules: Rules) 
 
 
 def _undeclared(workload: Workload, database: DatabaseUse, rules: Rules) -> Iterable[Finding]:
+    """Note each kind of statement that is not as it was declared, with its share."""
     calls = _calls(database.work)
     counts: Mapping[str, float] = _samples(database) if calls is None else calls
     total = sum(counts.values())
@@ -305,6 +318,7 @@ def _undeclared(workload: Workload, database: DatabaseUse, rules: Rules) -> Iter
         by_kind.setdefault(kind(text, workload), {})[text] = count
     if any(one.need.statements_per_answer > 1 for one in workload.requests):
         by_kind.pop("transaction", None)
+    by_kind["computed"] = {text: count for text, count in by_kind.get(DECLARED, {}).items() if _computes(text, workload)}
     for name, words in NAMES.items():
         texts = by_kind.get(name, {})
         share = sum(texts.values()) / total
