@@ -360,7 +360,10 @@ def test_an_interrupted_cross_check_goes_on(monkeypatch: pytest.MonkeyPatch, tmp
     *_, found = cross_check.cross_check_stack(Inputs(places, record=record), record.head.asked)
     assert resumed == [folder] and records.load(record.folder).end is not None
     assert isinstance(found, Finished) and found.record == records.load(record.folder)
-    assert cross_check.says(records.load(record.folder)) == "The generators agree in 3 of 3 measures."
+    whole = records.load(record.folder)
+    assert cross_check.says(whole) == "The generators agree in 3 of 3 measures."
+    unsure = replace(whole, entries=(*whole.entries[1:], replace(whole.entries[0], agrees=None)))
+    assert cross_check.says(unsure) == "The generators agree in 2 of 3 measures; of 1 it cannot be told."
     (tmp_path / folder.name).rename(tmp_path / "elsewhere")
     with pytest.raises(LabError, match="which is not in"):
         list(cross_check.cross_check_stack(Inputs(places, record=record), record.head.asked))

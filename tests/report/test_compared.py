@@ -10,7 +10,7 @@ from functools import cache
 import pytest
 
 from builders.pages import section, text_of
-from fairground.model import Control
+from fairground.model import Control, Finding, Severity
 from fairground.report.boards import boards
 from fairground.report.charts import forest
 from fairground.report.run import page
@@ -101,12 +101,12 @@ def comparison(row: HeldStack, floor: float | None, tested: int = 1) -> Comparis
     return Comparison(Quantity.GOODPUT, "a", (row,), (), {}, floor, False, words=pairs)
 
 
-def test_what_the_noise_floor_hides_is_not_decided_by_more_blocks() -> None:
+def test_what_the_noise_floor_hides_is_told_by_the_floor() -> None:
     """An interval off 1 whose middle lies inside what identical stacks differ by: the floor is named, and no number of blocks."""
     far = Estimate(0.0488, 0.013, 9.0, 4)
     (said,) = words.against(comparison(held("b", far, 0.06), 0.06))
     assert said.startswith("This run cannot tell b from a: the interval of their ratio reaches from +2.0 to +8.1 %. ")
-    assert said.endswith("No number of blocks would decide it: identical stacks of this run differ by up to 6.0 %.")
+    assert said.endswith("Identical stacks of this run differ by up to 6.0 %, which hides it; more blocks narrow that, too.")
 
 
 def test_what_the_number_of_pairs_holds_back_is_told_of_them() -> None:
@@ -118,9 +118,16 @@ def test_what_the_number_of_pairs_holds_back_is_told_of_them() -> None:
     assert called.startswith("b gives 3.0 % more than a") and "corrected" not in called
 
 
+def test_a_long_text_of_the_evidence_is_cut_in_sight() -> None:
+    """A statement of kilobytes is shown by its beginning, with a mark; one of a line is shown whole."""
+    said = words.evidence(Finding("x", Severity.NOTE, "", {"statement": "SELECT " + "a" * 2000, "other": "b"}))
+    assert "aaa … · other b" in said and len(said) < 600
+
+
 def test_nearly_all_is_not_all() -> None:
     """Beside a goodput no share of failures is 100 %."""
-    assert [words.percent(share) for share in (0.934, 0.994, 0.996, 1.0, 1.234)] == ["93 %", "99 %", "99.6 %", "100 %", "123 %"]
+    assert [words.percent(share) for share in (0.934, 0.994, 0.996, 0.9996, 1.0)] == ["93 %", "99 %", "99.6 %", "99.9 %", "100 %"]
+    assert words.percent(1.234) == "120 %"
 
 
 def test_one_block_claims_no_difference() -> None:

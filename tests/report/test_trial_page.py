@@ -133,6 +133,9 @@ def test_seconds_are_drawn_to_scale_with_the_rest_on_top() -> None:
     assert drawn.count(f'fill="{LIGHT["rejected"]}"') == sum(one.not_ok > 0 for one in trial.result.seconds)
     for one in trial.result.seconds:
         assert f"second {one.second}: {one.ok:,} good, {one.not_ok:,} other" in drawn
+    few, some = (replace(trial.result.seconds[0], ok=ok, p99_us=5000) for ok in (900, 1000))
+    told = sketch.seconds(replace(trial, result=replace(trial.result, seconds=(few, some))))
+    assert told is not None and told.count("p99 ") == 1 and "p99 ~5.00 ms" in told
     empty = replace(
         trial, result=replace(trial.result, seconds=tuple(replace(one, ok=0, not_ok=0) for one in trial.result.seconds))
     )

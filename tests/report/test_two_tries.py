@@ -68,7 +68,7 @@ def test_what_is_needed_is_held_to_all_comparisons() -> None:
     said = comparison.sentence(found[0], "A", "B")
     assert len(found) == 10 and ": inconclusive between B and A: +3.0 % goodput (+1.8 % to +4.2 %, 95 % CI); " in said
     assert said.endswith("; about 2 more tries would settle whether it is 3 %; what was measured settles 7.9 %")
-    assert "each verdict is held to all 10 comparisons together, and each interval is of its own alone" in notes
+    assert "each difference that is called is held to all 10 comparisons together, and each interval is of its own alone" in notes
     assert not any("together" in one for one in two_tries.compare_tries([loads(1000)], [loads(1000)])[1])
 
 

@@ -73,6 +73,14 @@ def test_what_is_settled_already() -> None:
     assert need.settled == pytest.approx(found.high / found.low - 1) and need.more_s is None
 
 
+def test_the_number_tested_counts_beyond_the_margin_alone() -> None:
+    """What may become equivalent is judged by itself; what may be called is held to all that are tested."""
+    ratios = [1.0, 1.02, 0.98, 1.01]
+    assert precision.need(ratios, 0.03, tested=10) == precision.need(ratios, 0.03)
+    far, alone = (precision.need([1.06 * one for one in ratios], 0.03, tested=tested) for tested in (10, 1))
+    assert far is not None and alone is not None and far.more is not None and alone.more is not None and far.more > alone.more
+
+
 def test_the_least_number_and_too_few() -> None:
     """Three that agree lack two of five; enough of them lack one at least; of one ratio nothing is known; some never end."""
     assert precision.need([1.0, 1.0, 1.0], 0.01, least=5) == precision.RoundsNeed(0.01, None, 2, None)
@@ -97,7 +105,7 @@ def test_blocks_that_an_undecided_comparison_lacks() -> None:
     assert precision.more_to_decide(estimate([1.0] * 9, 0.001), 0.03) == 1  # who asks was not decided
 
 
-def test_no_number_of_blocks_tells_what_the_noise_floor_hides() -> None:
+def test_what_the_noise_floor_hides_has_no_number_of_blocks() -> None:
     """Beyond the margin it is never called; inside, the interval can still fit into the margin, and nothing else decides."""
     far, near, edge = (Estimate(middle, 0.02, 9.0, 4) for middle in (0.049, 0.002, 0.028))
     assert precision.more_to_decide(far, 0.03) and precision.more_to_decide(far, 0.03, 1, 0.06) is None

@@ -77,7 +77,8 @@ def rate(trials: Sequence[EventTrial], window_s: float, miss: float = DECIDED) -
 def decide_events(statement: Statement, trials: Sequence[EventTrial], rivals: int = 1, miss: float = DECIDED) -> SureVerdict:
     """The verdict on shares or counts. Trials without an answer to count are none of these.
 
-    What chance may have done is held to `rivals` and `miss` as a ratio is. That one event shows some is no chance.
+    What chance may have done is held to `rivals` and `miss` as a ratio is, but for a share of 0. That one event shows some is no
+    chance.
     """
     bound, factor = statement.right.factor, statement.left.factor
     if bound == 0:  # `~ 0` is `<= 0`, and `parse` refuses the others

@@ -61,7 +61,11 @@ def says(record: CrossCheck) -> str:
     if not judged:
         return "Nothing can be said of the generators: too few rounds have a number of both, or they scatter too much."
     apart = [one for one in judged if not one.agrees]
-    return apart[0].sentence if apart else f"The generators agree in {len(judged)} of {len(record.entries)} measures."
+    if apart:
+        return apart[0].sentence
+    untold = len(record.entries) - len(judged)
+    rest = f"; of {untold} it cannot be told" if untold else ""
+    return f"The generators agree in {len(judged)} of {len(record.entries)} measures{rest}."
 
 
 def _run_of(record: CrossCheck, places: Places) -> Path:

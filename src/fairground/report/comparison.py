@@ -135,7 +135,7 @@ def lines(cell: str, rounds: Sequence[Round], decision: Decision, margin: float)
 
 def number_note(tested: int) -> tuple[str, ...]:
     """Say that verdicts are held to the number of comparisons; empty for one."""
-    said = f"each verdict is held to all {tested} comparisons together, and each interval is of its own alone"
+    said = f"each difference that is called is held to all {tested} comparisons together, and each interval is of its own alone"
     return (said,) if tested > 1 else ()
 
 

@@ -16,7 +16,7 @@ from fairground.report.charts import loadchart
 from fairground.report.charts.loadchart import Around
 from fairground.report.charts.svg import WIDTHS_PX
 from fairground.report.text import words
-from fairground.report.text.rows import rate_text
+from fairground.report.text.rows import rate_text, tail_text
 
 MARK = {Severity.NOTE: "✓", Severity.WARN: "!", Severity.REJECT: "✗", Severity.VOID: "○"}
 TAGS = {Severity.NOTE: "valid", Severity.WARN: "warned", Severity.REJECT: "rejected", Severity.VOID: "void"}
@@ -150,7 +150,7 @@ def request_lines(found: Visit) -> tuple[str, ...]:
 
 def _share(one: RequestShare) -> str:
     failed = f"  {one.not_ok:,} of {one.due:,} without a good answer" if one.not_ok else ""
-    latencies = f"p50 {words.milliseconds(one.p50_us)} ms  p99 {words.milliseconds(one.p99_us)} ms"
+    latencies = f"p50 {words.milliseconds(one.p50_us)} ms  p99 {tail_text(one.p99_us, one.due - one.not_ok, 0.99)} ms"
     return f"{words.number(one.goodput_per_s):>7}/s  {latencies}{failed}"
 
 

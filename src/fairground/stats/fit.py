@@ -207,7 +207,7 @@ class Fit(Generic[Name]):
         if len(same) > 1:
             weights = weights - sum(self._weights(other) for other in same) / len(same)
         elif len(joined) > 1:
-            return Fit(point for point in self._points if point.name == name).beside(name)
+            return Fit((point for point in self._points if point.name == name), spoilt=self._spoilt).beside(name)
         return self._estimate(weights, blocks)
 
     def _weights(self, name: Name) -> Array:

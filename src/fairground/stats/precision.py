@@ -59,8 +59,8 @@ def more_to_decide(found: Estimate | None, margin: float, tested: int = 1, floor
     """The number of blocks that an undecided comparison lacks, if its ratio and its spread stay what they are. At least 1.
 
     Beyond the margin the interval must let go of 1, held to the number of comparisons that are `tested` together; inside, it must
-    fit into the margin. What the noise `floor` hides can do nothing else. None where nothing is estimated, and where no number is
-    in sight.
+    fit into the margin. What the noise `floor` hides can do nothing else: it narrows with more blocks, too, nobody knows by how
+    much. None where nothing is estimated, and where no number is in sight.
     """
     if found is None:
         return None
@@ -73,7 +73,7 @@ def more_to_decide(found: Estimate | None, margin: float, tested: int = 1, floor
 
 
 def is_hidden(found: Estimate, floor: float) -> bool:
-    """True if the noise between identical stacks would hide this ratio, however narrow its interval were."""
+    """True if the noise between identical stacks, as it is known, hides this ratio, however narrow its interval is."""
     return abs(found.middle) <= math.log1p(floor)
 
 
@@ -82,13 +82,13 @@ def need(
 ) -> RoundsNeed | None:
     """Tell what these ratios lack until they settle a margin, one more for each `each_s` seconds; None for fewer than two.
 
-    `least` rounds are needed in any case, and one is always missing: who asks was not decided. `tested`: so many comparisons are
-    held to their number together, of which this is one.
+    `least` rounds are needed in any case, and one is always missing: who asks was not decided. `tested`: the comparisons that are
+    called together. Their number counts where the interval will let go of 1, and not where it will fit into the margin.
     """
     found = estimate_of(ratios)
     if found is None:
         return None
-    count, confidence = found.blocks, 1 - 0.05 / tested
+    count, confidence = found.blocks, 1 - 0.05 / tested if abs(found.middle) > deciding_width(margin) else 0.95
     interval = found.interval(confidence)
     needed = values_needed(found.spread, deciding_width(margin), confidence)
     more = None if needed is None else max(1, least - count, needed - count)

@@ -19,7 +19,6 @@ from fairground.stats.modes import StartModes
 UNKNOWN = "–"
 NO_NUMBER = "—"
 NAMED_AT_MOST = 4
-EVIDENCE_CHARACTERS = 500
 FEW_TAIL_SAMPLES, LEAST_TAIL_SAMPLES = intervals.FEW_TAIL_SAMPLES, intervals.LEAST_TAIL_SAMPLES
 
 
@@ -41,8 +40,10 @@ def milliseconds(value_us: float | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """0.934 → `93 %`; 0.996 → `99.6 %`, for it is not all."""
-    return UNKNOWN if share is None else f"{intervals.significant(share * 100, 3 if share >= 0.995 else 2)} %"
+    """0.934 → `93 %`; 0.996 → `99.6 %`, for it is not all, and `99.9 %` up to the very last."""
+    if share is not None and 0.995 <= share < 1:
+        return f"{min(share * 100, 99.9):.1f} %"
+    return UNKNOWN if share is None else f"{intervals.significant(share * 100, 2)} %"
 
 
 def size(value_bytes: float | None) -> str:
@@ -234,7 +235,7 @@ def would_decide(rows: Sequence[HeldStack], block_s: float | None, floor: float 
     hidden = [row.stack for row in rows if row.more_blocks is None and precision.is_hidden(row.estimate, floor)]
     if hidden:
         what = "it" if len(rows) == 1 else join_names(hidden)
-        return f"No number of blocks would decide {what}: identical stacks of this run differ by up to {percent(floor)}."
+        return f"Identical stacks of this run differ by up to {percent(floor)}, which hides {what}; more blocks narrow that, too."
     if not more or None in more:
         return "No realistic number of blocks would decide it."
     most = max(count for count in more if count is not None)
@@ -395,9 +396,13 @@ def trials_of(row: BoardRow) -> str:
 def evidence(finding: Finding) -> str:
     """`acknowledged 412,331 · found 412,328`."""
     return " · ".join(
-        f"{key.replace('_', ' ')} {foreign.clean(value)[:EVIDENCE_CHARACTERS] if isinstance(value, str) else _exact(value)}"
+        f"{key.replace('_', ' ')} {foreign.clean(_shortened(value)) if isinstance(value, str) else _exact(value)}"
         for key, value in finding.evidence.items()
     )
+
+
+def _shortened(text: str, most: int = 500) -> str:
+    return text if len(text) <= most else f"{text[:most]} …"
 
 
 def _exact(value: float | None) -> str:

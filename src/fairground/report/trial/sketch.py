@@ -9,7 +9,7 @@ from markupsafe import Markup
 from fairground.model import Second, Trial
 from fairground.report.charts import percentiles, svg
 from fairground.report.charts.scale import Scale, linear_ticks
-from fairground.report.text import words
+from fairground.report.text import rows, words
 
 WIDTH_PX, HEIGHT_PX, LEFT_PX, FOOT_PX, TOP_PX = 560, 200, 56, 24, 10
 
@@ -28,7 +28,8 @@ def seconds(trial: Trial) -> Markup | None:
 
 def _bar(one: Second, place: int, x: Scale, y: Scale) -> str:
     left, right = x.px(place) + 1, max(x.px(place) + 2, x.px(place + 1) - 1)
-    p99 = f", p99 {words.milliseconds(one.p99_us)} ms" if one.p99_us is not None else ""
+    tail = rows.tail_text(one.p99_us, one.ok, 0.99)
+    p99 = "" if tail in (words.UNKNOWN, words.NO_NUMBER) else f", p99 {tail} ms"
     label = f"second {one.second}: {one.ok:,} good, {one.not_ok:,} other{p99}"
     rest = svg.box(left, y.px(one.ok + one.not_ok), right, y.px(one.ok), "rejected") if one.not_ok else ""
     return svg.box(left, y.px(one.ok), right, y.start_px, "server", label=label) + rest
