@@ -8,6 +8,7 @@ at z = 2.0 a fresh one shows in less than half of all cases.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -119,7 +120,8 @@ def blocks_needed(op: str, found: Estimate, rivals: int = 1, miss: float = DECID
     A tie decides, too: equal stacks need as many blocks as make the interval fit into one.
     """
     fresh = range(found.blocks + 1, MOST_BLOCKS + 1)
-    return next((blocks for blocks in fresh if _decided(op, found, blocks, rivals, miss) >= POWER), None)
+    place = bisect_left(fresh, POWER, key=lambda blocks: _decided(op, found, blocks, rivals, miss))
+    return fresh[place] if place < len(fresh) else None
 
 
 def _decided(op: str, found: Estimate, blocks: int, rivals: int, miss: float) -> float:
