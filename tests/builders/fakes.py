@@ -83,6 +83,10 @@ class Server:
     """Good answers in the settled half second of each of its turns; 0: its turns are too short for one."""
     rows: int = 7
     loaded: bool = False
+    commits: int = GOOD
+    """So many of them its database counts."""
+    hands_in_late: bool = False
+    """Whether it counts them only once its server is gone."""
     deadlocks: list[int] = field(default_factory=list)
     """What its database has counted of them at each reading; none are left: 0."""
     transactions: list[int] = field(default_factory=list)

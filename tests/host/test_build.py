@@ -121,13 +121,15 @@ def test_a_linked_folder_is_content(folder: Path, tmp_path: Path) -> None:
     for link, there in (
         ("src", "../api"),
         ("lib/again", "../../api/deep"),
+        ("lib/web", "../../api"),
         ("self", "."),
         ("src/back", "../one"),
         ("src/up", ".."),
     ):
         (folder / link).symlink_to(there)
     own = {".gitignore", "main.c", "lib/part.c"}
-    assert build.pack_sources(folder).keys() >= own | {"src/.gitignore", "src/main.go", "src/deep/part.go"}
+    linked = {"src/.gitignore", "src/main.go", "src/deep/part.go", "lib/again/part.go"}
+    assert build.pack_sources(folder).keys() >= own | linked | {"lib/web/main.go"}
     seen = build.content_hash(folder)
     for name in ("api/.git/index", "api/out", "api/target/api"):
         (tmp_path / name).write_text("2")
@@ -137,6 +139,7 @@ def test_a_linked_folder_is_content(folder: Path, tmp_path: Path) -> None:
         assert seen != (seen := build.content_hash(folder))
     build.copy_sources(folder, tmp_path / "two")
     assert (tmp_path / "two" / "src" / "main.go").read_text() == "2" and not (tmp_path / "two" / "src").is_symlink()
+    assert (tmp_path / "two" / "lib" / "web" / "main.go").read_text() == "2"
 
 
 @pytest.mark.parametrize(
@@ -147,6 +150,9 @@ def test_a_linked_folder_is_content(folder: Path, tmp_path: Path) -> None:
         (("make", "-C", "../../../api"), False),
         (("sh", "-c", "cd .. && make"), False),
         (("go", "build", "-C=../api", "."), False),
+        (("cc", "-I../include", "main.c"), False),
+        (("cmake", "-S.."), False),
+        (("git", "log", "HEAD..x"), True),
     ],
 )
 def test_what_is_built_beyond_the_folder_is_built_anew(words: tuple[str, ...], kept: bool, folder: Path, tmp_path: Path) -> None:

@@ -482,3 +482,10 @@ def test_an_answer_may_make_as_many_commits_as_its_workload_says(most: float | N
     asked = needing(WORKLOADS["tx"], most_commits_per_answer=most)
     found = {one.id: one for one in statements.lines(asked, RESULT, use({}, commits=21 * GOOD), RULES)}
     assert found["commits-most"].holds is holds
+
+
+def test_texts_of_a_server_are_not_kept_for_ever() -> None:
+    """Each of its statements may be a text of its own, of 16 kB."""
+    for number in range(statements.KEPT_TEXTS + 10):
+        assert statements.normalise(f"SELECT {number} AS one") == "select ?"
+    assert statements.normalise.cache_info().currsize == statements.KEPT_TEXTS

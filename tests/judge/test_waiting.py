@@ -9,8 +9,10 @@ import pytest
 from fairground.judge import bottleneck
 from fairground.judge.pools import held_cell_of
 from fairground.model import (
+    DatabaseWork,
     Latency,
     PathWire,
+    StatementWork,
     Topology,
 )
 from judge.limited_cells import CELL, DATABASE, HOST, REASONS, latency, limit, limits, outcomes, result, roles
@@ -106,6 +108,19 @@ def test_a_wire_explains_answers_of_40_ms(wire: PathWire, said: str) -> None:
     """A request whose answer is that long on its way has a delayed acknowledgement."""
     host, far = replace(HOST, tcp={"TcpExtDelayedACKs": 900}), replace(CELL, topology=Topology(wire=wire))
     assert limit({}, result(latency_ok=latency(42_000)), host, cell=far) == said
+
+
+@pytest.mark.parametrize(("delay_ms", "each", "said"), [(10, 4, "wire"), (10, 1, "delayed-ack"), (1, 4, "delayed-ack")])
+def test_round_trips_to_the_database_explain_answers_of_40_ms(delay_ms: float, each: int, said: str) -> None:
+    """A transfer has four statements, each of which is on its way for as long."""
+    host, far = (
+        replace(HOST, tcp={"TcpExtDelayedACKs": 900}),
+        replace(CELL, topology=Topology(wire=PathWire(database_ms=delay_ms))),
+    )
+    asked = {f"statement {number}": StatementWork(1000, 0, 1.0) for number in range(each)}
+    silent = replace(DATABASE, wait_events={"idle in transaction": 200}, work=DatabaseWork({}, statements=asked))
+    slow = latency(42_000, mean_us=42_000.0)
+    assert limit({}, result(latency_ok=slow), host, silent, far) == said
 
 
 def test_delayed_acknowledgements_need_answers_and_counters() -> None:

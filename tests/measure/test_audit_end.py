@@ -12,7 +12,7 @@ import pytest
 from builders.contracts import SEEDS
 from fairground.inputs import workload_files
 from fairground.measure import audit
-from fairground.model import DatabaseUse, DatabaseWork, Outcomes, Result, TableWork
+from fairground.model import DatabaseUse, DatabaseWork, Fault, FaultKind, Outcomes, Result, Second, TableWork
 from fairground.postgres import Counters, Database
 
 WORKLOADS = {one.id: one for one in workload_files.load_workloads(SEEDS)}
@@ -39,13 +39,13 @@ def at(answers: int, open_transactions: int = 0, ended: bool = False) -> Databas
     return cast(Database, found)
 
 
-def broken(by_the_end: Database) -> dict[str, float | None]:
+def broken(by_the_end: Database, result: Result = RESULT) -> dict[str, float | None]:
     """What lines that do not hold found, where the database had counted all of it once the server was gone."""
     was = audit.Before({}, {}, DatabaseWork({}), ZERO)
-    was_then = audit.with_end(was, by_the_end, USERS, [RESULT], [])
+    was_then = audit.with_end(was, by_the_end, USERS, [result], [])
     assert was_then is not None
     use = DatabaseUse(GOOD, 0, 100 * GOOD, 0, None, None, {}, 0, work=at(GOOD).work())
-    return {one.id: one.found for one in audit.lines(at(GOOD), USERS, RESULT, use, was_then) if not one.holds}
+    return {one.id: one.found for one in audit.lines(at(GOOD), USERS, result, use, was_then) if not one.holds}
 
 
 @pytest.mark.parametrize("by_the_end", [GOOD, 9000, 8000])
@@ -59,6 +59,20 @@ def test_what_is_paid_after_the_load_is_not(by_the_end: int) -> None:
     """Answers from memory, and a bulk of statements once the server was asked to end."""
     paid = {"commits": by_the_end, "rows": 100 * by_the_end, "scans-users": by_the_end, "rows-users": 100 * by_the_end}
     assert broken(at(by_the_end)) == paid
+
+
+def test_what_is_handed_in_late_is_of_the_last_second() -> None:
+    """After a stall, or with a last step of many connections, that is far more than two seconds of the mean."""
+    last = Second(7, 4000, 0, None, None, None, None)
+    assert broken(at(2000), replace(RESULT, seconds=(replace(last, second=6, ok=10), last))) == {}
+    assert broken(at(1900), replace(RESULT, seconds=(last,)))["commits"] == 1900
+
+
+def test_what_was_counted_by_the_end_of_a_fault_is_unknown() -> None:
+    """Answers after it may be all there are, and nobody has handed in what they needed."""
+    was = audit.Before({}, {}, DatabaseWork({}), ZERO)
+    stall = Fault(FaultKind.STALL, 1.5, 4000)
+    assert audit.with_end(was, at(0), USERS, [RESULT], [], stall) == was
 
 
 def test_open_transactions_are_counted_when_they_end() -> None:

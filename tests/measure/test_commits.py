@@ -58,3 +58,16 @@ def test_writes_of_a_mix_without_rows_are_counted(monkeypatch: pytest.MonkeyPatc
     lines, notes = witness.read([log], [])
     assert [(line.id, line.found) for line in lines] == [("rows-asked", 0), ("late-commits", 0), ("late-commits", late)]
     assert "each of 1 answers has a row" in lines[0].sentence and notes == ()
+
+
+def test_writes_of_a_mix_that_nobody_counted_have_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In turns alone no load is the only one: items that are made are held by their rows, and updates by nothing."""
+    log = AnswerLog()
+    log.add([[20_000, 150, 3], [40_000]], 1, 0)
+    monkeypatch.setattr(commits, "of_rows", lambda connection, sql, wanted: {(150, 3): [10_000]})
+    witness = CommitWitness(cast(Database, Witnessed()), CRUD)
+    witness.begin()
+    lines, (note,) = witness.read([log], [])
+    assert [line.id for line in lines] == ["rows-asked", "late-commits"]
+    says = "late commits of writes without a row of their own were not looked for: no load was the only one while it ran"
+    assert (note.id, note.sentence) == ("commit-times", says)

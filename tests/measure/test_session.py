@@ -10,18 +10,24 @@ from typing import Any, cast
 import pytest
 
 from builders import plans
-from builders.fakes import GOOD, LOAD, Server, World
+from builders.fakes import GOOD, LOAD, WORKLOAD, Server, World
 from builders.requests import asking
 from builders.sessions import Played, pair, trial
 from fairground.inputs import workload_files
 from fairground.judge import written
+from fairground.measure import audit
 from fairground.measure.arm import NullArm
 from fairground.measure.flushes import Flushes
 from fairground.measure.schedule import InTurns, Turns, Whole, WholeWindows
 from fairground.measure.session import ArmSession
 from fairground.model import (
+    Audit,
     DatabaseUse,
+    Fault,
+    FaultKind,
     LabError,
+    LoadRequest,
+    Needs,
     PathWire,
     Topology,
     Verdict,
@@ -252,3 +258,34 @@ def test_a_database_without_room_for_all_pools_is_said_before_a_server_starts(
     with pytest.raises(LabError, match=f"has room for {room} connections, and {25 * arms + 4 + 2 * arms} are needed") as caught:
         ArmSession(world.bench(), world.arms(), tmp_path / "session")
     assert caught.value.exit_code == 2 and "max_connections" in str(caught.value.hint) and world.log == []
+
+
+READ = replace(
+    WORKLOAD,
+    id="read",
+    requests=(LoadRequest("read", "GET", "/read", needs=Needs(commits_per_answer=1.0, most_commits_per_answer=100.0)),),
+    audit=Audit(False, ()),
+)
+"""Each good answer needs a commit, and leaves nothing."""
+
+
+@pytest.mark.parametrize(
+    ("ask", "late", "found"),
+    [
+        (Whole("a", LOAD, 7), True, {"audit:commits": "reject"}),
+        (Whole("a", LOAD, 7), False, {}),
+        (Whole("a", replace(LOAD, fault=Fault(FaultKind.STALL, 0.5, 100)), 7), True, {}),
+        (Turns(("a", "b"), LOAD, 1.0, 1.0), True, {"audit:commits": "reject"}),
+        (Turns(("a", "b"), LOAD, 1.0, 1.0), False, {}),
+    ],
+)
+def test_what_is_counted_after_a_load_that_reads_pays_for_nothing(
+    ask: Whole | Turns, late: bool, found: dict[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one piece or in turns, but for a fault: all commits are there once the server is gone."""
+    monkeypatch.setattr(audit, "HANDED_IN_S", 0.1)
+    world = World({one: Server(commits=20 * GOOD, hands_in_late=late) for one in "ab"}).moved_into(monkeypatch)
+    with ArmSession(world.bench(), [replace(arm, workload=READ) for arm in world.arms()], folder) as session:
+        session.load(ask)
+    grave = {one.id: str(one.severity) for one in session.ended["a"].findings if one.id.startswith("audit:")}
+    assert grave == found

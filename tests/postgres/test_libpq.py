@@ -43,6 +43,7 @@ with libpq.open_session(sys.argv[1]) as one:
         ("postgresql://me:pw@127.0.0.1/shop?sslmode=disable&connection_limit=5", "says `connection_limit`, which"),
         ("postgresql://me:p/a?secret=word@127.0.0.1/shop", "is not a connection URL"),
         ("mysql://nobody", "is not a connection URL"),
+        ("host=h password=a?secret=1 shop", "is not a connection URL"),
     ],
 )
 def test_a_word_of_another_client_is_named(url: str, says: str) -> None:

@@ -38,7 +38,7 @@ PLACE_CHARACTERS = 10
 BUILD_TIMEOUT_S = 1800.0
 ERROR_LINE = re.compile(r"(?i)(?<![\w-])(?:error|fatal)(?:\[\w+\])?(?::| \w)")
 """A line of a build's output that names an error, such as `error[E0425]: …` or `npm error code …`."""
-PARENT = re.compile(r"(?<![\w.])\.\.(?![\w.])")  # `./...` is within the folder
+PARENT = re.compile(r"(?<!\.)\.\.(?![\w.])")  # `./...` is within the folder
 RECEIPT_TIMEOUT_S = 60.0
 INSTALL = {
     "go": "install Go ≥ 1.24 from your distribution or its makers",
@@ -305,7 +305,7 @@ def sources(folder: Path) -> Iterator[Path]:
 
 
 def _sources(folder: Path, around: tuple[tuple[Path, list[str]], ...], entered: set[Path]) -> Iterator[Path]:
-    """The sources of a folder. `around`: what is ignored in the one that links to it. Each of `entered` is walked once."""
+    """The sources of a folder. `around`: what is ignored in the one that links to it. None of `entered` is walked in it."""
     ignore = folder / ".gitignore"
     lines = ignore.read_text(encoding="utf-8").splitlines() if ignore.exists() else []
     patterns = [line.strip().strip("/") for line in lines if line.strip() and not line.startswith("#")] + ["__pycache__", ".git"]
@@ -318,8 +318,7 @@ def _sources(folder: Path, around: tuple[tuple[Path, list[str]], ...], entered: 
         for link in (path for path in inside if path.is_symlink()):
             there = link.resolve()
             if not any(there.is_relative_to(root) for root in entered):
-                entered.add(there)
-                yield from _sources(link, rules, entered)
+                yield from _sources(link, rules, entered | {there})
 
 
 def _is_ignored(path: Path, rules: Iterable[tuple[Path, list[str]]]) -> bool:

@@ -95,10 +95,13 @@ def count_line(loads: Sequence[CountedLoad], clock: ClockBounds) -> AuditLine:
     return _line(f"at each of {held:,} answers{share} there were as many commits as answers", total, clock)
 
 
-def unknown(why: str, probed: bool) -> Finding:
-    """A note that answers were not held against the moments of commits. `probed`: some of the lab's own requests were."""
+def unknown(why: str, probed: bool, by_rows: bool = False) -> Finding:
+    """A note that answers were not held against the moments of commits.
+
+    `probed`: some of the lab's own requests were. `by_rows`: those were that leave a row of their own.
+    """
     by = "looked for by the lab's own requests alone, three times a second" if probed else "not looked for"
-    sentence = f"late commits were {by}: {why}"
+    sentence = f"late commits{' of writes without a row of their own' if by_rows else ''} were {by}: {why}"
     return Finding("commit-times", Severity.NOTE, sentence)
 
 

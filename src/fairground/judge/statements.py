@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 
 from fairground.judge import needs, tables
 from fairground.judge.needs import RequestCount
@@ -30,6 +30,8 @@ from fairground.stats.intervals import share_interval
 
 DECLARED = "declared"
 MOST_TEXTS = 50
+KEPT_TEXTS = 4096
+"""So many texts are kept beside what they are normalised to: a server may write its numbers into each of its statements."""
 MOST_PARTS = 4
 """Statements of one message, at most; more of them, or a block of a procedural language, commit more than once for one answer."""
 SHOWN_CHARACTERS = 120
@@ -71,7 +73,7 @@ KINDS = (
 )
 
 
-@cache
+@lru_cache(KEPT_TEXTS)
 def normalise(statement: str) -> str:
     """The statement in lower case with `?` for constants and parameters, without comments, quotes of names and aliases.
 

@@ -38,8 +38,8 @@ def _delayed_ack(counters: TrialCounters) -> Iterator[Finding]:
 
     It delays those of requests, too, which are not answered by then: nothing is said where wires take as long.
     """
-    latency, at, wire = counters.result.latency_ok, counters.at, counters.cell.topology.wire
-    if wire is not None and 1000 * sum(wire.sides.values()) >= at.delayed_ack_from_us:
+    latency, at = counters.result.latency_ok, counters.at
+    if _on_wires_ms(counters) * 1000 >= at.delayed_ack_from_us:
         return
     delayed = counters.tcp("TcpExtDelayedACKs")
     if latency is None or latency.p50_us is None or delayed is None or counters.result.completed_ok == 0:
@@ -54,6 +54,16 @@ def _delayed_ack(counters: TrialCounters) -> Iterator[Finding]:
             delayed_acks=delayed,
             answers=counters.result.completed_ok,
         )
+
+
+def _on_wires_ms(counters: TrialCounters) -> float:
+    """The time that an answer's round trips take on wires: to the database one for each statement, where those are counted."""
+    wire, work = counters.cell.topology.wire, None if counters.database is None else counters.database.work
+    if wire is None:
+        return 0.0
+    calls = 0 if work is None else sum(one.calls for one in (work.statements or {}).values())
+    trips = calls / max(1, (counters.result.life or counters.result.window).ok)
+    return (wire.server_ms or 0.0) + max(1.0, trips) * (wire.database_ms or 0.0)
 
 
 def _locks(counters: TrialCounters) -> Iterator[Finding]:

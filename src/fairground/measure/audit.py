@@ -15,7 +15,17 @@ import psycopg
 from fairground.judge import answers, crash, statements, thresholds
 from fairground.judge.thresholds import Rules
 from fairground.measure.arm import ArmWindow
-from fairground.model import AuditLine, ContractError, DatabaseUse, DatabaseWork, LedgerRow, Outcomes, Result, Workload
+from fairground.model import (
+    AuditLine,
+    ContractError,
+    DatabaseUse,
+    DatabaseWork,
+    Fault,
+    LedgerRow,
+    Outcomes,
+    Result,
+    Workload,
+)
 from fairground.model.workload import GOOD
 from fairground.postgres import Counters, Database
 
@@ -84,19 +94,27 @@ def work(database: Database, was: Before | None, workload: Workload) -> Database
 
 
 def with_end(
-    was: Before | None, database: Database, workload: Workload, results: Iterable[Result], windows: Iterable[ArmWindow]
+    was: Before | None,
+    database: Database,
+    workload: Workload,
+    results: Sequence[Result],
+    windows: Iterable[ArmWindow],
+    fault: Fault | None = None,
 ) -> Before | None:
     """Note what the database has counted, as a load has just ended.
 
-    A transaction that is open is counted when it ends, so that nobody knows where there are some. Who writes is held to
-    the moment of each write.
+    A transaction that is open is counted when it ends, so that nobody knows where there are some, or after a `fault`. Who
+    writes is held to the moment of each write.
     """
     if was is None or workload.audit.writes or not workload.uses_database:
         return was
-    rates = [one.goodput_per_s for one in results] + [one.ok / one.window_s for one in windows if one.window_s]
+    # What is handed in late is of the last second, which may have had far more answers than the mean of its load.
+    rates = [one.goodput_per_s for one in results] + [float(second.ok) for one in results for second in one.seconds]
+    rates += [one.ok / one.window_s for one in windows if one.window_s]
     end = None
     with suppress(psycopg.Error):
-        if not database.count_backends("idle in transaction") and (done := work(database, was, workload)) is not None:
+        is_known = fault is None and not database.count_backends("idle in transaction")
+        if is_known and (done := work(database, was, workload)) is not None:
             end = LoadEnd(counters(database, was), done, max(rates, default=0.0))
     return replace(was, end=end)
 

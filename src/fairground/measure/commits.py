@@ -56,11 +56,13 @@ class CommitWitness:
         keyed, lines = log.keyed, tuple[AuditLine, ...]()
         if self.workload.audit.history is not None:
             lines = tuple(self._row_lines(keyed, clock))
+        by_rows = are_held = any(line.id == "late-commits" for line in lines)
         if keyed.count < log.count:  # some writes leave no row of their own
-            lines += self._count_lines(clock, probes)
-        if any(line.id == "late-commits" for line in lines):
+            counted = self._count_lines(clock, probes)
+            lines, are_held = lines + counted, bool(counted)
+        if are_held:
             return lines, ()
-        return lines, (committed.unknown(self._why(clock, log), any(one.acknowledged for one in probes)),)
+        return lines, (committed.unknown(self._why(clock, log), any(one.acknowledged for one in probes), by_rows),)
 
     def _row_lines(self, log: AnswerLog, clock: ClockBounds | None) -> Sequence[AuditLine]:
         history = self.workload.audit.history

@@ -274,7 +274,7 @@ class StartedStack(Loaded):
     def whole(self, ask: Whole, number: int) -> ArmWindow | None:
         """Load it as any arm, and count what wrote: no other arm is loaded then, and transactions of turns are mixed."""
         window = super().whole(ask, number)
-        self.before = audit.with_end(self.before, self.database, self.workload, self.results, self.windows)
+        self.before = audit.with_end(self.before, self.database, self.workload, self.results, self.windows, ask.load.fault)
         if not self.workload.audit.writes or ask.load.fault is not None:
             return window
         (before, loads), after = self.counted, self.database.transactions()

@@ -60,7 +60,7 @@ def read_url(url: str, form: str) -> Mapping[str, Any]:
     try:
         return psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.ProgrammingError:
-        said = url.partition("?")[2]
+        said = url.partition("?")[2] if url.startswith(("postgres://", "postgresql://")) else ""
         known = {"ssl", *(one.keyword.decode() for one in psycopg.pq.Conninfo.get_defaults())}
         others = [] if "@" in said else [name for name in WORD.findall(said) if name not in known]  # `?` may be in a password
     if others:
