@@ -93,6 +93,23 @@ def test_the_database_is_given_again(monkeypatch: pytest.MonkeyPatch, capsys: py
         assert capsys.readouterr().err.endswith(end)
 
 
+@pytest.mark.parametrize(
+    ("typed", "end"),
+    [
+        ("./fairground run --database 'postgresql://me:(hidden)@h/x'", "a record' --database URL\n"),
+        ("./fairground try http://a --against http://b -- ./app --database postgres://c", "a record'\n"),
+    ],
+)
+def test_the_command_that_goes_on_can_work(
+    typed: str, end: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A hidden password logs nobody in, and a service's option is none of the lab's."""
+    monkeypatch.setattr(follow.typed, "command", lambda: typed)
+    with pytest.raises(KeyboardInterrupt):
+        list(follow.follow(lambda _: interrupted(RecordOpened(RECORD)), follow.Voice(again="compare --resume RUN")))
+    assert capsys.readouterr().err.endswith(end)
+
+
 def test_what_cannot_go_on_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     """Where the record lacks what was asked, no command is advised that would be refused."""
     voice = follow.Voice(again="compare --resume RUN", can_go_on=False)

@@ -145,6 +145,26 @@ def test_several_hosts_have_a_longer_plan() -> None:
     assert three > alone
 
 
+@pytest.mark.parametrize(
+    ("command", "held", "message", "hint"),
+    [
+        ("./fairground run -s one", True, "is measured into by another process", None),
+        ("./fairground run --database @db", False, "each host has its own database", "go on on this machine, without `--hosts`"),
+    ],
+)
+def test_what_cannot_go_on_on_hosts_is_refused(
+    command: str, held: bool, message: str, hint: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Before anything is built or sent."""
+    folder = begun(tmp_path, replace(plan(1), command=command)).folder
+    monkeypatch.setattr(manifest, "stacks_of", lambda *_: [])
+    monkeypatch.setattr(hosts, "require_stacks", lambda *_: None)
+    monkeypatch.setattr(hosts, "_ready", lambda *_: pytest.fail("hosts are asked"))
+    with records.hold_record(folder) if held else nullcontext(), pytest.raises(LabError, match=message) as refused:
+        list(hosts.resume(folder, TWO, Inputs(Places(results=tmp_path))))
+    assert hint is None or refused.value.hint == hint
+
+
 @pytest.mark.parametrize(("there", "refused"), [(None, False), ("another", True)])
 def test_a_host_with_another_contract_is_refused(there: str | None, refused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A host uses its own copy, so it must be the lab's to the letter: nothing is measured with another one."""

@@ -322,6 +322,16 @@ def test_what_stands_in_another_file_is_said(tmp_path: Path) -> None:
     ]
 
 
+def test_a_parameter_in_another_file_is_named(tmp_path: Path) -> None:
+    """Nobody knows where it is sent, and whether it is needed: it is a mark, and no parameter without a name."""
+    parameters = [{"$ref": "./p.yaml#/Limit"}, {"name": "page", "in": "query", "required": True, "schema": {"type": "integer"}}]
+    paths = {"/pets": {"get": {"parameters": parameters, "responses": {"204": {}}}}}
+    (tmp_path / "a.json").write_text(json.dumps({"openapi": "3.0.3", "paths": paths}))
+    (one,) = openapi.read_document(tmp_path / "a.json").questions
+    assert "a parameter that is not known: its `$ref` ./p.yaml#/Limit is another file" in one.marks
+    assert one.path.startswith("/pets?page=") and not one.others
+
+
 def test_without_a_reader_of_yaml_it_is_said_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """JSON needs no package."""
     monkeypatch.setitem(sys.modules, "yaml", None)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
+from builders.paths import ROOT
+from fairground.inputs import requests
 from fairground.inputs.request_files import read_requests
-from fairground.model import LabError, LoadRequest
+from fairground.model import Expectation, LabError, LoadRequest
 from fairground.model.data import Rows
 from fairground.model.request_mix import RequestMix
 
@@ -171,6 +175,9 @@ def test_a_path_is_sent_as_a_request_line_can_hold_it(tmp_path: Path) -> None:
         ("curl -X GET", "names no URL"),
         ('\ncurl -H "X-Key: $KEY" /', "`calls.sh`, line 2, has `$KEY`, which a shell would fill in"),
         ("curl /orders/$ID", "`calls.sh`, line 1, has `$ID`"),
+        ('curl -u "ann:$PASS" /', "`calls.sh`, line 1, has `$PASS`"),
+        ("curl -X ${method} /", "`calls.sh`, line 1, has `${method}`"),
+        ('curl -H "Authorization: Bearer `cat token`" /', "has a command between backticks, which a shell would fill in"),
         ("curl http://127.0.0.1:3001/", "no request of `calls.sh` goes to 127.0.0.1:3000: they go to 127.0.0.1:3001"),
         ("curl 'http://[::1:3000/x'", "`http://[::1:3000/x` in `calls.sh` is not a valid URL (Invalid IPv6 URL)"),
         ("curl localhost:3001/x", "no request of `calls.sh` goes to 127.0.0.1:3000: they go to localhost:3001"),
@@ -210,7 +217,8 @@ def test_a_header_that_is_typed_replaces_a_recorded_one(tmp_path: Path) -> None:
     entries = [entry("http://127.0.0.1:3000/list", 200, authorization=token, Accept="*/*") for token in ("old", "older")]
     (tmp_path / "shop.har").write_text(json.dumps({"log": {"entries": entries}}))
     (tmp_path / "calls.sh").write_text('curl -H "AUTHORIZATION: Bearer $TOKEN" -H "Accept: */*" /list')
-    for name in ("shop.har", "calls.sh"):
+    (tmp_path / "login.sh").write_text('curl -u "ann:$PASS" -H "Accept: */*" /list')
+    for name in ("shop.har", "calls.sh", "login.sh"):
         (one,) = read_requests(tmp_path / name, URL, ["Authorization"]).requests
         assert one.headers == (("Accept", "*/*"),)
     (tmp_path / "shop.toml").write_text(SHOP)
@@ -284,3 +292,11 @@ def test_other_requests_have_another_digest(tmp_path: Path) -> None:
     """A record that goes on is held to it."""
     one, other = (read(tmp_path, "calls.sh", f"curl /{path}") for path in "ab")
     assert one.digest != other.digest and isinstance(one.requests[0], LoadRequest)
+
+
+def test_headers_that_the_engine_sends_are_accepted() -> None:
+    """It refuses the three that it writes itself, and a contract may ask for an upgrade."""
+    refused = re.search(r'\[("[a-z", -]+)\]\s+\.iter\(\)\s+\.any\(\|own\|', (ROOT / "engine/src/core/request.rs").read_text())
+    assert refused is not None and set(re.findall(r'"([a-z-]+)"', refused[1])) == requests.ENGINES_OWN
+    one = LoadRequest("a", "GET", "/", (("Upgrade", "h2c"), ("Keep-Alive", "timeout=5")), None, Expectation(200))
+    requests._check_line(cast(Any, None), one, requests.RequestPlaces((), (), ()))

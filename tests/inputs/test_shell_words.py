@@ -43,6 +43,7 @@ def test_each_command_has_its_line() -> None:
         ('"Bearer $(cat t) $TOKEN \\$no $"', ["$(", "$TOKEN"]),
         ("""'$x' $'$x' \\$x $1 $""", []),
         ("a\n# $x\nb $x", ["$x"]),
+        ("""a`date` "`b` \\`" '`' \\`""", ["`", "`", "`"]),
     ],
 )
 def test_what_a_shell_would_fill_in_is_known(text: str, filled: list[str]) -> None:

@@ -21,10 +21,11 @@ from fairground.host import machine
 from fairground.inputs import manifest
 from fairground.inputs.roots import ROOT
 from fairground.judge import validity
+from fairground.lab import pages
 from fairground.lab.events import Absent, Began, Building, Built, Event, Planned, Reported, Said, TrialDone, Within
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
-from fairground.lab.run import _measure, dry_run, resumable, resume_run, run_suite
+from fairground.lab.run import _measure, dry_run, end, resumable, resume_run, run_suite
 from fairground.model import (
     CellSettings,
     Ending,
@@ -97,6 +98,15 @@ def test_a_run_goes_on_on_its_own_database(command: str, url: str | None, messag
         patched.setattr(manifest, "stacks_of", lambda *_: [stack])
         list(resume_run(folder, inputs))
     assert refused.value.hint == hint and [path.name for path in tmp_path.iterdir()] == [folder.name]
+
+
+def test_experiments_are_of_the_runs_own_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a run that has ended, too: nothing is tried on the lab's own server, and the pages are written."""
+    folder, written = new(tmp_path, replace(small_plan(2), command=GIVEN)), list[Path]()
+    monkeypatch.setattr(pages, "report", written.append)
+    with pytest.raises(LabError, match="was begun with `--database`"):
+        list(end(folder, Inputs(Places(results=tmp_path), why_s=180.0)))
+    assert written == [folder]
 
 
 def test_what_goes_on_names_the_database_again(tmp_path: Path) -> None:

@@ -254,13 +254,26 @@ def test_no_runs_at_all(tmp_path: Path) -> None:
         ("./fairground run -s one --database @db", " --database @db"),
         ("./fairground run --database=postgresql://me@host/x -s one", " --database postgresql://me@host/x"),
         ("./fairground run --database 'postgresql://me:(hidden)@host/x'", " --database 'postgresql://me:(hidden)@host/x'"),
+        ("./fairground try http://a -- ./app --database postgresql://host/x", ""),
+        ("./fairground try http://a --database @db -- ./app --database=x", " --database @db"),
         ("./fairground clean --databases", ""),
         ("./fairground run 'without an end", ""),
     ],
 )
 def test_the_database_of_a_command(command: str, option: str) -> None:
-    """The option as it was typed, or nothing."""
+    """The option as it was typed, or nothing: a service has options of its own."""
     assert store.database_of(command) == option
+
+
+def test_a_database_is_named_again_without_what_was_hidden() -> None:
+    """No login works with what stands in a password's place."""
+    hidden = "./fairground run --database 'postgresql://me:(hidden)@host/x'"
+    assert store.database_again_of(hidden) == " --database URL"
+    assert store.database_again_of("./fairground run --database @db") == " --database @db"
+    before = replace(head(RecordKind.CAPACITY), command=hidden)
+    with pytest.raises(LabError) as raised:
+        records.require_database(before, None)
+    assert raised.value.hint == "name it again: --database URL"
 
 
 def test_a_record_goes_on_where_it_began() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -90,12 +91,21 @@ def test_a_lab_that_comes_later_knows_what_was_begun(tmp_path: Path, labs: Any) 
     lab.begin(("run",))
 
 
+def test_a_state_is_of_one_look(tmp_path: Path, labs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The drawer looks anew at any time: what another server began may be gone a moment after it was there."""
+    lab, looks = labs(), itertools.cycle([JobProcess(1, 1), None])
+    lab._closed.set()
+    lab._drawer.join()
+    monkeypatch.setattr(Lab, "_before", property(lambda _: next(looks), lambda *_: None), raising=False)
+    assert [lab.state()["here"] for _ in range(2)] == [False, False]
+
+
 def test_a_lab_beside_this_one_is_known(tmp_path: Path, labs: Any) -> None:
     """What it began builds at first, and has no record yet: nothing is begun beside that. Its word outlives this lab."""
     lab = labs()
     lab.begin(("run",))
     lab.stop()
-    eventually(lambda: not lab.state()["here"])
+    assert eventually(lambda: not lab.state()["here"])
     other = subprocess.Popen((sys.executable, "-c", "import time; time.sleep(60)", CHILD))
     try:
         found = JobProcess(other.pid, job.process.look(other.pid).began_ticks)  # type: ignore[union-attr]

@@ -27,7 +27,12 @@ def clean(
         bool, typer.Option("--databases", help="Remove the embedded databases, and each PostgreSQL that was downloaded.")
     ] = False,
     runs_: Annotated[bool, typer.Option("--runs", help="Remove all records, and nothing else in their folder.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Really do it; without it the sizes are shown.")] = False,
+    yes: Annotated[
+        bool,
+        typer.Option(
+            "--yes", help="Really do it, unless a record of these results is measured into; without it sizes are shown."
+        ),
+    ] = False,
     results: Results = None,
     as_json: Json = False,
 ) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from fairground.inputs.calls import Call
-from fairground.inputs.shell_words import Unclosed, split_commands
+from fairground.inputs.shell_words import BACKTICK, Unclosed, split_commands
 from fairground.model import LabError
 
 FORM = "application/x-www-form-urlencoded"
@@ -32,6 +32,8 @@ class _Command:
     headers: list[tuple[str, str]] = field(default_factory=list)
     data: list[str] = field(default_factory=list)
     type: str = FORM
+    login: str = ""
+    """As it was written: what is sent of it is encoded."""
 
 
 def read_commands(shown: str, text: str, typed: Collection[str] = ()) -> Iterator[Call]:
@@ -45,11 +47,14 @@ def read_commands(shown: str, text: str, typed: Collection[str] = ()) -> Iterato
                 raise _wrong(
                     shown, number, f"begins with `{words[0]}`", "write commands of curl, or a file that ends in .toml or .har"
                 )
-            call = _call(words[1:], partial(_wrong, shown, number)).without(typed)
-            sent = "\n".join((call.url, call.body or "", *(value for _, value in call.headers)))
+            found = _read(words[1:], partial(_wrong, shown, number))
+            call = _call(found).without(typed)
+            login = "" if "authorization" in typed else found.login
+            sent = "\n".join((found.method or "", login, call.url, call.body or "", *(value for _, value in call.headers)))
             if (name := next((one for one in filled if one in sent), None)) is not None:
                 hint = "write what it stands for, or give a header that has it by -H"
-                raise _wrong(shown, number, f"has `{name}`, which a shell would fill in", hint)
+                told = "a command between backticks" if name == BACKTICK else f"`{name}`"
+                raise _wrong(shown, number, f"has {told}, which a shell would fill in", hint)
             yield call
     except Unclosed as error:
         raise _wrong(shown, error.line, "opens a quote that is never closed", "quote it as a shell needs it") from None
@@ -59,8 +64,8 @@ def _wrong(shown: str, number: int, problem: str, hint: str) -> LabError:
     return LabError(f"`{shown}`, line {number}, {problem}", hint)
 
 
-def _call(words: list[str], wrong: Callable[[str, str], LabError]) -> Call:
-    """The request that the words behind `curl` send."""
+def _read(words: list[str], wrong: Callable[[str, str], LabError]) -> _Command:
+    """Read the words behind `curl`."""
     found, left = _Command(), iter(words)
     for word in left:
         if word in ENDS:
@@ -79,10 +84,18 @@ def _call(words: list[str], wrong: Callable[[str, str], LabError]) -> Call:
                     raise wrong(f"has `{option}`, which is not understood", "leave it out, or write the request as TOML")
     if found.url is None:
         raise wrong("names no URL", "for instance curl http://127.0.0.1:3000/")
+    return found
+
+
+def _call(found: _Command) -> Call:
+    """The request that a command sends."""
+    assert found.url is not None, "a command without a URL is refused"
     body = "&".join(found.data) if found.data else None
-    if body is not None and not any(name.lower() == "content-type" for name, _ in found.headers):
-        found.headers.append(("content-type", found.type))
-    return Call(found.method or ("GET" if body is None else "POST"), found.url, tuple(found.headers), body, None)
+    headers = list(found.headers)
+    if body is not None and not any(name.lower() == "content-type" for name, _ in headers):
+        headers.append(("content-type", found.type))
+    method = (found.method or ("GET" if body is None else "POST")).upper()
+    return Call(method, found.url, tuple(headers), body, None)
 
 
 def _options(word: str) -> Iterator[tuple[str, str | None]]:
@@ -102,7 +115,7 @@ def _take(found: _Command, option: str, value: str) -> bool:
     """Read one option with its value; False where nobody knows it, or where it sends a file."""
     match option:
         case "-X" | "--request":
-            found.method = value.upper()
+            found.method = value
         case "--url":
             found.url = value
         case "-H" | "--header" if ":" in value:
@@ -122,6 +135,7 @@ def _take(found: _Command, option: str, value: str) -> bool:
         case "-e" | "--referer":
             found.headers.append(("referer", value))
         case "-u" | "--user":
+            found.login = value
             found.headers.append(("authorization", f"Basic {base64.b64encode(value.encode()).decode()}"))
         case _:
             return option in IGNORED_WITH_VALUE

@@ -149,15 +149,15 @@ class _Reader:
         told = f"GET {foreign.line(path, 120)}"
         status, answer, marks = self._answer(operation)
         types, body, more = self._body(operation, status, answer)
-        parameters = self._parameters(item, operation)
+        parameters, unread = self._parameters(item, operation)
         request = _Request.of(path, parameters)
         headers = {"accept": types[0]} if types else {}
         about = operation.get("description") or operation.get("summary") or told
         title = foreign.line(str(operation.get("summary") or told), 100).rstrip(".")
         return OpenQuestion(
             self._id(path, operation), told, title or told, foreign.line(str(about), 400) or told, request.path, request.example,
-            {**headers, **request.headers}, status, types, body, (*request.marks, *self._asked_for(operation)), (*marks, *more),
-            request.others,
+            {**headers, **request.headers}, status, types, body, (*request.marks, *unread, *self._asked_for(operation)),
+            (*marks, *more), request.others,
         )  # fmt: skip
 
     def _id(self, path: str, operation: Mapping[str, Any]) -> str:
@@ -171,17 +171,20 @@ class _Reader:
         self.taken.add(chosen)
         return chosen
 
-    def _parameters(self, item: Mapping[str, Any], operation: Mapping[str, Any]) -> list[Parameter]:
-        """The parameters of an operation, its own in place of those of its path."""
-        found = dict[tuple[str, str], Parameter]()
+    def _parameters(self, item: Mapping[str, Any], operation: Mapping[str, Any]) -> tuple[list[Parameter], list[str]]:
+        """The parameters of an operation, its own in place of those of its path; and a mark for each of another file."""
+        found, marks = dict[tuple[str, str], Parameter](), list[str]()
         for one in (*_listed(item, "parameters"), *_listed(operation, "parameters")):
             table = self.shapes.resolve(one)
+            if (file := _other_file(table)) is not None:
+                marks.append(f"a parameter that is not known: {file}")
+                continue
             schema = table.get("schema")
             if schema is None and isinstance(table.get("content"), Mapping):
                 schema = {}
             parameter = Parameter.of(table, self.shapes.merge(table if schema is None else schema))
             found[parameter.place, parameter.name] = parameter
-        return list(found.values())
+        return list(found.values()), marks
 
     def _answer(self, operation: Mapping[str, Any]) -> tuple[int, Mapping[str, Any], tuple[str, ...]]:
         """The status and the table of a good answer, and marks."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from fairground.inputs import audits, edges
-from fairground.inputs.calls import FRAMED
 from fairground.inputs.slot_fillings import SPELLINGS, slot_mistakes
 from fairground.inputs.variants import NAME
 from fairground.model import LoadRequest, shape
@@ -20,6 +19,8 @@ ANY_CASE = "any_case"
 """Beside a shape: keys have any case."""
 SHAPES = {"json", "list", "object"}
 BODY_RULES = {"exact", "table", "verified", *SHAPES}
+ENGINES_OWN = {"content-length", "transfer-encoding", "connection"}
+"""Headers that the engine writes itself, and refuses."""
 UNSENT = re.compile(r"[^!\"$-~]")
 """A character that no request line can hold as it is."""
 
@@ -99,7 +100,7 @@ def _check_line(source: Source, one: LoadRequest, at: RequestPlaces) -> None:
             shown = f"`{found[0]}` in a path must be percent-encoded, in `{location_text(place)}` of"
             raise source.error(place, shown, f"write {quote(found[0])}; cells of tables are encoded by the lab")
     for name, _ in one.headers:
-        if name.lower() in FRAMED:
+        if name.lower() in ENGINES_OWN:
             problem = f"the header `{name}` is the connection's own, in"
             raise source.error((*at.request, "headers", name), problem, "leave it out; `--close` loads without kept connections")
 

@@ -23,8 +23,9 @@ _ESCAPE = re.compile(
     re.DOTALL,
 )
 _LETTERS = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-_FILLED = re.compile(r"\\.|(\$(?:\{[^}]*\}|[A-Za-z_]\w*|\())", re.DOTALL)
-"""What a shell would fill in, and what is escaped: `$TOKEN`, `${TOKEN}`, the beginning of `$(command)`."""
+BACKTICK = "`"
+_FILLED = re.compile(r"\\.|(`|\$(?:\{[^}]*\}|[A-Za-z_]\w*|\())", re.DOTALL)
+"""What a shell would fill in, and what is escaped: `$TOKEN`, `${TOKEN}`, the beginning of `$(command)`, and a backtick."""
 _IN_DOUBLE = re.compile(r"\\(?:\r?\n|([\"\\$`]))")
 
 
@@ -68,9 +69,11 @@ def split_commands(text: str) -> Iterator[tuple[int, list[str], list[str]]]:
 
 
 def _filled_in(piece: re.Match[str], text: str) -> Iterator[str]:
-    """Yield what a shell would fill in there: between double quotes, or behind a bare `$`."""
+    """Yield what a shell would fill in there: between double quotes, or behind a bare `$` or backtick."""
     if piece["double"] is not None:
         yield from (found[1] for found in _FILLED.finditer(piece["double"]) if found[1])
+    elif piece["plain"] is not None and BACKTICK in piece["plain"]:
+        yield BACKTICK
     elif piece[0] == "$" and (found := _FILLED.match(text, piece.start())) is not None:
         yield found[1]
 

@@ -17,10 +17,10 @@ from fairground.records import KeptFolder
 def clean(places: Places, remove: Collection[str] = ()) -> tuple[KeptFolder, ...]:
     """The sizes of `builds`, `revisions`, `databases` and `runs`; those named in `remove` are removed. Of `runs` the lab's own.
 
-    LabError while one of these runs is measured into: what is removed may be in use.
+    LabError while a record of these results is measured into. Other results, and a build before its record, are not looked at.
     """
     for own in records.own_of(places.results) if remove else ():
-        records.require_free(own)
+        records.require_unheld(own)
     cached = {"builds": "builds", "revisions": revisions.FOLDER, "databases": "postgres"}
     folders = {**{name: places.cache / place for name, place in cached.items()}, "runs": places.results}
     return tuple(records.clear(name, folder, name in remove, name == "runs") for name, folder in folders.items())

@@ -101,8 +101,10 @@ def resume(folder: Path, there: Fleet, inputs: Inputs, budget_s: float | None = 
         chosen = manifest.stacks_of(left, inputs.places.load_servers())
         require_stacks(known, left, chosen, inputs.places)
         head = records.read_head(folder)
-        records.require_free(folder)
-        records.require_database(head, None)
+        records.require_unheld(folder)
+        if records.database_of(head.command):
+            sentence = f"`{known.id}` was begun with `--database`, and each host has its own database"
+            raise LabError(sentence, "go on on this machine, without `--hosts`")
         infos = {one.id: replace(head.stacks[one.id], content_hash=build.content_hash(one.server.folder)) for one in chosen}
         records.require_same(head, replace(head, stacks=infos))
         answers = yield from _ready(there, replace(known.plan, slots=tuple(left)), chosen)

@@ -67,7 +67,7 @@ def prepare(
     """
     places, there, path = inputs.places, inputs.elsewhere, inputs.places.environ.get("PATH")
     if (begun := inputs.record) is not None:
-        records.require_free(begun.folder)
+        records.require_unheld(begun.folder)
         if cells:
             records.require_database(begun.head, inputs.database_url)
     with ExitStack() as held:

@@ -5,7 +5,7 @@ has of its own. `listing` finds records in a folder of results, `removal` clears
 `memory` keeps what runs scattered by, in the cache.
 """
 
-from fairground.records.hold import hold_record, is_held, require_free
+from fairground.records.hold import hold_record, is_held, require_unheld
 from fairground.records.journal import scrub_folder
 from fairground.records.listing import Damaged, find, find_run, is_kind, list_all, of_kind, size
 from fairground.records.memory import add_run, foretell, load_memory
@@ -34,6 +34,7 @@ from fairground.records.shapes import ENTRIES, HEAD, SHAPES, json_schema
 from fairground.records.store import (
     append,
     create,
+    database_again_of,
     database_of,
     discard,
     end,
@@ -61,6 +62,7 @@ __all__ = [
     "clear",
     "create",
     "create_run",
+    "database_again_of",
     "database_of",
     "discard",
     "done_of",
@@ -86,9 +88,9 @@ __all__ = [
     "read_head",
     "reopen_run",
     "require_database",
-    "require_free",
     "require_same",
     "require_unchanged",
+    "require_unheld",
     "run_of",
     "run_so_far",
     "scrub_folder",

@@ -43,7 +43,7 @@ def hold_record(folder: Path) -> Iterator[None]:
         os.close(place)
 
 
-def require_free(folder: Path) -> None:
+def require_unheld(folder: Path) -> None:
     """Raise LabError if somebody measures into a record now, before anything is built or started beside that."""
     if is_held(folder):
         raise _held(folder)

@@ -122,7 +122,8 @@ class Lab:
             folder = Path(job["folder"]) if job is not None and job["folder"] else None
             begins = job is not None and job["code"] is None and folder is None
             run, goes_on = (None, False) if begins else self._run(folder)
-            here = (job is not None and job["code"] is None) or (self._before is not None and self._before.running)
+            before = self._before  # read once: the drawer looks anew at any time
+            here = (job is not None and job["code"] is None) or (before is not None and before.running)
             measures = here or goes_on
             seen = folder or (self._watch.folder if run is not None and self._watch is not None else None)
             return {

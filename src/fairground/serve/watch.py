@@ -24,7 +24,7 @@ class RunWatch:
         self.entries: list[Trial] = []
 
     def state(self) -> dict[str, Any]:
-        """Title, how many trials are done, and the seconds that are left at most."""
+        """Title, how many trials are done, and the seconds that are left at most; None where nobody knows."""
         self._read()
         done = records.done_of(self.entries)
         return {
@@ -50,16 +50,18 @@ class RunWatch:
         """True if it is measured into now."""
         return records.is_held(self.folder)
 
-    def _left_s(self, done: Collection[int]) -> float:
+    def _left_s(self, done: Collection[int]) -> float | None:
         """Share the time of what is left among the hosts seen so far. It is no more than is left of a budget.
 
-        One that is spent says nothing: the run goes on under a larger one, which is not kept.
+        None where the budget is spent: its last block took longer than foreseen, or a larger one goes on, which is not kept.
         """
         hosts = len({one.machine for one in self.entries}) or 1
         mean = sum(one.duration_s for one in self.entries) / len(self.entries) if self.entries else None
         left_s = plan.remaining_s(self._plan, done, mean) / hosts
-        of_budget_s = (self._plan.budget_s or 0.0) - stopping.spent_s(self.entries) / hosts
-        return min(left_s, of_budget_s) if of_budget_s > 0 else left_s
+        if self._plan.budget_s is None:
+            return left_s
+        of_budget_s = self._plan.budget_s - stopping.spent_s(self.entries) / hosts
+        return min(left_s, of_budget_s) if of_budget_s > 0 else None
 
     def _read(self) -> None:
         """Take in the lines that are new; a line without its end is left for the next look."""

@@ -55,7 +55,7 @@
     }
     if (!run) { text("title", state.here ? (job && job.folder ? "Measuring: " + job.folder.replace(/.*\//, "") : "Beginning …") : job ? outcome(job) : "The lab"); return; }
     text("title", state.goes_on ? run.title + ": " + run.done + " of " + run.slots + " trials" : job ? outcome(job) : run.title + " is the last run");
-    text("facts", run.run + (state.goes_on ? " · at most " + duration(run.left_s) + " left" + (state.here ? "" : " · begun elsewhere, it is ended there") : state.drawing ? " · its pages are being written" : ""));
+    text("facts", run.run + (state.goes_on ? (run.left_s === null ? "" : " · at most " + duration(run.left_s) + " left") + (state.here ? "" : " · begun elsewhere, it is ended there") : state.drawing ? " · its pages are being written" : ""));
     id("bar").max = run.slots;
     id("bar").value = run.done;
     text("now", doing(now));
