@@ -73,6 +73,7 @@ class Screen:
             self._console.print(
                 f"{_clock()} running trial {now.slot.number}/{len(self._plan.slots)} {cell.stack} {self._what(cell)},"
                 f" {now.phase} {now.elapsed_s:.0f} s{self.left}",
+                soft_wrap=True,
             )
 
     def show_trial(self, trial: Trial) -> None:
