@@ -363,7 +363,11 @@ fn a_certificate_that_is_demanded() {
     let service = serve_those(verifier, "good", &[&TLS13], Duration::ZERO, |session| {
         let refused = answering(session);
         // What is unread when a socket is closed would reset it, and the reason with it.
-        while session.sock.read(&mut [0; 512]).is_ok_and(|count| count > 0) {}
+        while session
+            .sock
+            .read(&mut [0; 512])
+            .is_ok_and(|count| count > 0)
+        {}
         refused
     });
     let finished = run(&plan(&service, trusting()));
