@@ -15,7 +15,7 @@ if sys.orig_argv[1:2] == ["-m"] and sys.orig_argv[2].startswith("fairground"):
     if {"try", "capacity"} & set(sys.orig_argv):
         from fairground.capacity.service import behaviour, drive
 
-        drive.WARM_S, drive.SHARES, behaviour.SETTLE_USUAL_S = 0.3, (0.5, 1.0, 1.2), 0.1
+        drive.WARM_S, drive.SHARES, behaviour.SETTLE_USUAL_S = 0.3, (0.2, 0.8, 1.2), 0.1
 
         from fairground.cli import capacity
 
