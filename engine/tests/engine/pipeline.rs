@@ -110,12 +110,12 @@ fn a_close_resets_what_is_behind_it() {
 #[test]
 fn a_silence_times_out_what_is_behind_it() {
     let server = serve(|number, line| match number {
-        5 => Deed::Late(Duration::from_secs(2), right(line)),
+        5 => Deed::Late(Duration::from_secs(4), right(line)),
         _ => Deed::Answer(right(line)),
     });
     let mut plan = batches(server.address);
     plan["load"]["connections"] = json!(1);
-    plan["load"]["timeout_ms"] = json!(100);
+    plan["load"]["timeout_ms"] = json!(700);
     let finished = run(&plan);
     assert_eq!(
         finished.number("/life/outcomes/timeout"),
