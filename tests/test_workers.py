@@ -62,15 +62,13 @@ def test_each_worker_begins_elsewhere() -> None:
         ("tests/report/test_browser.py::test_1", True),
         ("tests/test_workers.py::test_1", True),
         ("tests/stats/test_fit.py::test_1", True),
-        ("tests/fleet/test_remote.py::test_1", True),
-        ("tests/postgres/test_postgres.py::test_1", True),
-        ("tests/live/test_secrets.py::test_1", True),
+        ("tests/fleet/test_remote.py::test_1", False),
         ("tests/live/test_zoo.py::test_1", False),
         ("tests/live/test_servers.py::test_stack_fulfils_the_contract[a:1]", False),
     ],
 )
 def test_what_may_wait(nodeid: str, patient: bool) -> None:
-    """Tests that judge no server by its load may wait for a processor, also where they start a browser, a command or a database."""
+    """Tests that load no server may wait for a processor, also where they start a browser or a command."""
     assert is_patient(unit(nodeid)) is patient
 
 

@@ -29,19 +29,9 @@ BY_THEIR_IDS = frozenset(
 )
 """Tests that no file keeps together: those whose ids begin alike, up to a colon, are one worker's, such as the stacks of a server."""
 
-PATIENT = (
-    "tests/cli/",
-    "tests/fleet/",
-    "tests/host/test_keeper.py",
-    "tests/live/test_contract_check.py",
-    "tests/live/test_disk_full.py",
-    "tests/live/test_secrets.py",
-    "tests/postgres/",
-    "tests/report/",
-    "tests/test_",
-)
-"""Tests whose names begin like that may wait for a processor, though they start something: a server that they load is judged by what
-it leaves or shows, and not by how it bears the load."""
+PATIENT = ("tests/cli/", "tests/report/", "tests/test_")
+"""Tests whose names begin like that may wait for a processor, though some of them start something: no server is loaded in them for
+a verdict. What starts databases or hosts stays with the others: a session of its own does not stand back, and takes their time."""
 
 NICED = "gw2"
 """The third of three workers stands back behind the others, and takes only tests that may wait."""
@@ -68,7 +58,7 @@ def unit(nodeid: str) -> str:
 
 @cache
 def is_patient(unit: str) -> bool:
-    """True if the tests of a unit may wait for a processor."""
+    """True if the tests of a unit may wait for a processor: no server is under load in them."""
     file = TESTS.parent / unit.partition("::")[0]
     return unit.startswith(PATIENT) or (file.is_file() and "mark.live" not in file.read_text())
 
