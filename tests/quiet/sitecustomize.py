@@ -1,7 +1,6 @@
 """The lab in a process of its own, where a busy machine makes no trial void: a test that asks for behaviour waits for no quiet.
 
-What it measures of a service is short there, too: no test asks how long a service takes to become warm or to answer well, nor
-for more than three steps of a curve.
+What it measures of a service is short there, too: no test asks how long a service takes to become warm or to answer well.
 Python imports this at its start where `builders.quiet` put the folder on the path. Any other program is left as it is.
 """
 
@@ -15,7 +14,7 @@ if sys.orig_argv[1:2] == ["-m"] and sys.orig_argv[2].startswith("fairground"):
     if {"try", "capacity"} & set(sys.orig_argv):
         from fairground.capacity.service import behaviour, drive
 
-        drive.WARM_S, drive.SHARES, behaviour.SETTLE_USUAL_S = 0.3, (0.2, 0.8, 1.2), 0.1
+        drive.WARM_S, behaviour.SETTLE_USUAL_S = 0.3, 0.1
 
         from fairground.cli import capacity
 
