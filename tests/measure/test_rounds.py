@@ -177,9 +177,10 @@ def test_roles_keep_to_the_cores_that_they_are_pinned_to(place: Place, monkeypat
     pinned = replace(place.effort.settings, pin=(("server", (first,)), ("generator", (last,))))
     seen = dict[str, set[tuple[int, ...]]]()
     turn = TurnTaking.turn
+    before = set(psutil.Process().children(recursive=True))  # what an earlier test began may be ending
 
     def look(taking: TurnTaking, seconds: float) -> None:
-        for process in psutil.Process().children(recursive=True):
+        for process in set(psutil.Process().children(recursive=True)) - before:
             with suppress(psutil.Error):  # it ended while we looked
                 words, cores = process.cmdline(), tuple(process.cpu_affinity())
                 for role, sign in (("server", "serve.py"), ("burner", "burn"), ("generator", "run")):
