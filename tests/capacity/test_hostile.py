@@ -75,8 +75,8 @@ slow_header = without_end(b"HTTP/1.1 200 OK\r\nA: ", b"x", 0.02)
         (encrypted_and_polite, "got status 400: the service speaks TLS", "ask it by TLS: https://127.0.0.1:"),
         (banner, "the answer is not valid HTTP", "does this port speak HTTP/1.1?"),
         (interim, "100 interim answers (1xx) came, and no answer after them", "no client can read"),
-        (long_header, "the answer's header goes on without end, and was read no further", "no client can read"),
-        (long_chunk_line, "a line between the answer's chunks goes on without end", "no client can read"),
+        (long_header, "the answer's header is longer than 32 KiB, and was read no further", "no client can read"),
+        (long_chunk_line, "a line between the answer's chunks is longer than 32 KiB", "no client can read"),
         (lambda connection: None, "got no answer: the ", "does this port speak HTTP/1.1?"),
     ],
 )
@@ -88,6 +88,30 @@ def test_the_sentence_says_what_came(monkeypatch: pytest.MonkeyPatch, played: Pl
         behaviour.examine(asked)
     assert says in caught.value.message and hint in (caught.value.hint or "")
     assert "start the service" not in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("piece_bytes", [1 << 10, 1 << 20])
+@pytest.mark.parametrize(("header_bytes", "is_read"), [(32 << 10, True), ((32 << 10) + 1, False)])
+def test_a_header_is_too_long_however_it_arrives(piece_bytes: int, header_bytes: int, is_read: bool) -> None:
+    """Whether an answer can be read does not hang on how the network cuts it."""
+    around = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nA: %s\r\n\r\n"
+    said = around % (b"x" * (header_bytes - len(around) + 2)) + b"ok"
+
+    def play(connection: socket.socket) -> None:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.recv(65536)
+        for start in range(0, len(said), piece_bytes):
+            connection.sendall(said[start : start + piece_bytes])
+            time.sleep(0.002)
+        connection.recv(65536)
+
+    with playing(play) as asked, wire.CaseWire(asked.host, asked.port, time.monotonic() + 60) as connection:
+        connection.send(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        if is_read:
+            assert connection.answer("GET").body == b"ok"
+        else:
+            with pytest.raises(wire.Trouble, match="header is longer than 32 KiB"):
+                connection.answer("GET")
 
 
 @pytest.mark.parametrize(("played", "part"), [(slow_header, "header"), (endless, "body")])

@@ -15,8 +15,10 @@ from fairground.model import of_machine
 from fairground.model.wire import Tls
 
 READ_BYTES = 65536
+MOST_HEAD_BYTES = 32 << 10
+"""A longer header is no answer, however its bytes arrive; nor is a longer line between chunks. So the load engine has it."""
 TOO_LARGE = 431
-"""h11's word for a header, or a line between chunks, that is longer than it keeps (16 KiB)."""
+"""h11's word for what is longer than it was told to keep."""
 MOST_BODY_BYTES = 16 << 20
 """A longer body is read no further: a service may send one without end. The load engine reads as much."""
 MOST_INTERIM = 100
@@ -36,6 +38,11 @@ class Trouble(Exception):
     def unconnected(self) -> bool:
         """True if no connection stood at all."""
         return self.kind in ("connect", "unreachable")
+
+
+def too_long(part: str) -> Trouble:
+    """The trouble that a part of an answer is longer than `MOST_HEAD_BYTES`."""
+    return Trouble("endless", f"{part} is longer than {MOST_HEAD_BYTES >> 10} KiB, and was read no further")
 
 
 @dataclass(frozen=True)
@@ -124,7 +131,7 @@ class CaseWire:
 
     def answer(self, method: str) -> HttpAnswer:
         """Read the answer to a request with `method`; interim answers (100) are passed over."""
-        parser = h11.Connection(h11.CLIENT)
+        parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=MOST_HEAD_BYTES)
         parser.send(h11.Request(method=method, target="/", headers=[("host", "parser")]))
         parser.send(h11.EndOfMessage())
         if self._left:
@@ -135,6 +142,8 @@ class CaseWire:
         while True:
             event = self._event(parser, "body" if head is not None else "header")
             if isinstance(event, h11.Response):
+                if self._came - len(parser.trailing_data[0]) > MOST_HEAD_BYTES:
+                    raise too_long("the answer's header")
                 head = event
             elif isinstance(event, h11.InformationalResponse):
                 interim += 1
@@ -200,8 +209,7 @@ class CaseWire:
                 parser.receive_data(data)
         except h11.RemoteProtocolError as error:
             if error.error_status_hint == TOO_LARGE:
-                long = "the answer's header" if part == "header" else "a line between the answer's chunks"
-                raise Trouble("endless", f"{long} goes on without end, and was read no further") from None
+                raise too_long("the answer's header" if part == "header" else "a line between the answer's chunks") from None
             midway = parser.trailing_data[1]
             sentence = "the connection ended before the whole answer" if midway else f"the answer is not valid HTTP: {error}"
             raise Trouble("malformed", sentence) from None
