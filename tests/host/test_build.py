@@ -142,6 +142,19 @@ def test_a_linked_folder_is_content(folder: Path, tmp_path: Path) -> None:
     assert (tmp_path / "two" / "lib" / "web" / "main.go").read_text() == "2"
 
 
+def test_folders_that_link_to_each_other_are_walked_once(folder: Path, tmp_path: Path) -> None:
+    """As the packages of a workspace do: behind a link each is there once, and not on every way between them."""
+    names = [f"p{number}" for number in range(9)]
+    for name in names:
+        (tmp_path / "all" / name).mkdir(parents=True)
+        (tmp_path / "all" / name / "code.js").write_text(name)
+        for other in names:
+            (tmp_path / "all" / name / other).symlink_to(f"../{other}")
+    (folder / "used").symlink_to("../all/p0")
+    linked = [name for name in build.pack_sources(folder) if name.endswith("code.js")]
+    assert len(linked) == len(names) and "used/code.js" in linked
+
+
 @pytest.mark.parametrize(
     ("words", "kept"),
     [

@@ -301,24 +301,32 @@ def sources(folder: Path) -> Iterator[Path]:
 
     What is no file is left out: a socket, or the link to nothing by which an editor locks. What it links to is part of it.
     """
-    return _sources(folder, (), {folder.resolve()})
+    return _sources(folder, (), {folder.resolve()}, None)
 
 
-def _sources(folder: Path, around: tuple[tuple[Path, list[str]], ...], entered: set[Path]) -> Iterator[Path]:
-    """The sources of a folder. `around`: what is ignored in the one that links to it. None of `entered` is walked in it."""
+def _sources(
+    folder: Path, around: tuple[tuple[Path, list[str]], ...], within: set[Path], entered: set[Path] | None
+) -> Iterator[Path]:
+    """The sources of a folder. `around`: what is ignored in the one that links to it. `within`: the folders that it is in.
+
+    A link of the outermost folder is followed whatever another one has led to. Behind it each folder is `entered` once, so that
+    folders that link to each other are not walked on every way between them.
+    """
     ignore = folder / ".gitignore"
     lines = ignore.read_text(encoding="utf-8").splitlines() if ignore.exists() else []
     patterns = [line.strip().strip("/") for line in lines if line.strip() and not line.startswith("#")] + ["__pycache__", ".git"]
     rules = (*around, (folder, patterns))
     for current, folders, names in os.walk(folder):
         inside = [Path(current, name) for name in sorted(folders) if not _is_ignored(Path(current, name), rules)]
-        folders[:] = [path.name for path in inside if not path.is_symlink() and path.resolve() not in entered]
+        folders[:] = [path.name for path in inside if not path.is_symlink() and path.resolve() not in within]
         paths = (Path(current, name) for name in names if not _is_ignored(Path(current, name), rules))
         yield from (path for path in paths if path.is_file())
         for link in (path for path in inside if path.is_symlink()):
             there = link.resolve()
-            if not any(there.is_relative_to(root) for root in entered):
-                yield from _sources(link, rules, entered | {there})
+            behind = set[Path]() if entered is None else entered
+            if there not in behind and not any(there.is_relative_to(root) for root in within):
+                behind.add(there)
+                yield from _sources(link, rules, within | {there}, behind)
 
 
 def _is_ignored(path: Path, rules: Iterable[tuple[Path, list[str]]]) -> bool:
