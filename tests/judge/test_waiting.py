@@ -123,6 +123,15 @@ def test_round_trips_to_the_database_explain_answers_of_40_ms(delay_ms: float, e
     assert limit({}, result(latency_ok=slow), host, silent, far) == said
 
 
+@pytest.mark.parametrize(("busy", "said"), [(0, "wire"), (190, "delayed-ack")])
+def test_a_database_far_away_explains_them_where_nobody_counts_statements(busy: int, said: str) -> None:
+    """As on the lab's own: its backends wait for the wire. Where they work, answers are not on it."""
+    host = replace(HOST, tcp={"TcpExtDelayedACKs": 900})
+    far = replace(CELL, topology=Topology(wire=PathWire(database_ms=10)))
+    seen = replace(DATABASE, wait_events={"idle in transaction": 200 - busy, "running": busy}, wait_samples=10)
+    assert limit({}, result(latency_ok=latency(42_000, mean_us=42_000.0)), host, seen, far) == said
+
+
 def test_delayed_acknowledgements_need_answers_and_counters() -> None:
     """Without latency, without the machine's counters or without an answer nothing is said of them."""
     host = replace(HOST, tcp={"TcpExtDelayedACKs": 900})

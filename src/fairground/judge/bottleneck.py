@@ -13,11 +13,10 @@ from fairground.judge.counters import TrialCounters
 from fairground.judge.idleness import IDLENESS
 from fairground.judge.tables import ReadWhole
 from fairground.judge.thresholds import Reasons
-from fairground.judge.waiting import WAITING
+from fairground.judge.waiting import BESIDE_WORK, WAITING
 from fairground.model import Cell, DatabaseUse, Finding, HostUse, Result, RoleUse
 from fairground.model.reason import (
     APP_SERIAL,
-    DELAYED_ACK,
     GENERATOR,
     MEMORY,
     OF_ROLE,
@@ -45,9 +44,7 @@ def limits(
     """
     counters = TrialCounters(cell, result, roles, host, database, cores, at, whole)
     work = _first(counters, _memory, _bound, _generator, _cores, _one_thread)
-    waits = (found for reason in WAITING for found in reason(counters))
-    # Where answers wait for a processor for 40 ms, the kernel holds back as many acknowledgements of their requests.
-    waiting = next((found for found in waits if work is None or found.id != DELAYED_ACK.id), None)
+    waiting = _first(counters, *(WAITING if work is None else BESIDE_WORK))
     found = tuple(reason for reason in (waiting, work) if reason is not None)
     if waiting is not None and REASONS[waiting.id].alone:
         found = (waiting,)

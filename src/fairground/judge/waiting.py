@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fairground.judge import distance
 from fairground.judge.counters import TrialCounters
 from fairground.model import Finding
 from fairground.model.reason import BACKLOG, CONNECT_PER_REQUEST, DB_COMMIT, DB_LOCK, DEADLOCK, DELAYED_ACK, PORTS, STOPPED
@@ -39,7 +40,7 @@ def _delayed_ack(counters: TrialCounters) -> Iterator[Finding]:
     It delays those of requests, too, which are not answered by then: nothing is said where wires take as long.
     """
     latency, at = counters.result.latency_ok, counters.at
-    if _on_wires_ms(counters) * 1000 >= at.delayed_ack_from_us:
+    if _are_on_wires(counters):
         return
     delayed = counters.tcp("TcpExtDelayedACKs")
     if latency is None or latency.p50_us is None or delayed is None or counters.result.completed_ok == 0:
@@ -56,14 +57,21 @@ def _delayed_ack(counters: TrialCounters) -> Iterator[Finding]:
         )
 
 
-def _on_wires_ms(counters: TrialCounters) -> float:
-    """The time that an answer's round trips take on wires: to the database one for each statement, where those are counted."""
-    wire, work = counters.cell.topology.wire, None if counters.database is None else counters.database.work
+def _are_on_wires(counters: TrialCounters) -> bool:
+    """True if answers may be on wires for as long as a kernel holds an acknowledgement back.
+
+    To the database that is once for each statement. Where those are not counted, it is as often as the silence there tells.
+    """
+    wire, database = counters.cell.topology.wire, counters.database
     if wire is None:
-        return 0.0
-    calls = 0 if work is None else sum(one.calls for one in (work.statements or {}).values())
-    trips = calls / max(1, (counters.result.life or counters.result.window).ok)
-    return (wire.server_ms or 0.0) + max(1.0, trips) * (wire.database_ms or 0.0)
+        return False
+    asked = None if database is None or database.work is None else database.work.statements
+    seen = distance.limits(counters.cell, counters.result, database, counters.at)
+    if asked is None and wire.database_ms is not None and any(seen):
+        return True
+    calls = sum(one.calls for one in (asked or {}).values())
+    trips = max(1.0, calls / max(1, (counters.result.life or counters.result.window).ok))
+    return 1000 * ((wire.server_ms or 0.0) + trips * (wire.database_ms or 0.0)) >= counters.at.delayed_ack_from_us
 
 
 def _locks(counters: TrialCounters) -> Iterator[Finding]:
@@ -148,3 +156,5 @@ def _connects(counters: TrialCounters) -> Iterator[Finding]:
 
 WAITING = (_ports, _stopped, _delayed_ack, _locks, _commits, _backlog, _connects)
 """The reasons of this kind, in the order in which they are looked for."""
+BESIDE_WORK = tuple(reason for reason in WAITING if reason is not _delayed_ack)
+"""Those that are said beside full processors: answers that wait for one for 40 ms have as many acknowledgements held back."""
