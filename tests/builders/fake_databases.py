@@ -24,7 +24,7 @@ class FakeDatabases:
     """A database server with a database for each arm, in their order."""
 
     def __init__(self, world: World) -> None:
-        self._world = world
+        self._world = self.owner = world
 
     def watch(self) -> Any:
         """Nobody looks on, so nobody connects."""

@@ -53,7 +53,7 @@ def test_a_probe_moves_something() -> None:
         values = prober.draw_values(templates, Zero(), {})
         slots = prober.held_in(templates, values)
         assert set(slots) == set(names_of(rendered.first)) and "0" not in slots.values()
-        assert not {"{", "}"} & set(prober.render("GET", templates, values).target)
+        assert not {"{", "}"} & set(prober.render("GET", templates, values, True).target)
 
 
 def held(path: str, seed: int) -> dict[str, int]:
@@ -102,7 +102,7 @@ def test_a_cell_is_looked_for_as_it_stands_in_its_table() -> None:
     form = (("content-type", "application/x-www-form-urlencoded"),)
     templates = Templates.of(LoadRequest("x", "POST", "/x?a={who=t.c}&b={int:5..5}", form, "c={t.c}"), tables)
     values = prober.draw_values(templates, random.Random(1), {})
-    sent = prober.render("POST", templates, values)
+    sent = prober.render("POST", templates, values, True)
     assert (sent.target, sent.body) == ("/x?a=a%20b%2Bc&b=5", b"c=a%20b%2Bc")
     assert prober.held_in(templates, values) == {"who": "a b+c", "b": "5", "t.c": "a b+c", "t.n": "7"}
 

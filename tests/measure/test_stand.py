@@ -54,14 +54,17 @@ def test_what_disturbs_the_other_machine_is_named() -> None:
     before, after = Stand(moment(0, 0), {"rack-2": moment(0, 0)}), Stand(moment(10, 1.0), {"rack-2": moment(10, 6)})
     _, here, there = machines_between(before, after, [USE, ELSEWHERE], True)
     bench = Bench(cast(Any, None), None, Path(), (), 2, elsewhere=cast(Any, type("There", (), {"name": "rack-2"})()))
-    (found,) = bench.disturbances(10.0, here, there)
+    (found,) = bench.disturbances(10.0, here, there, None)
     assert found.sentence.startswith("on host rack-2: other processes used 50% of a core during the window")
     assert (found.id, found.severity, found.evidence[HOST]) == ("foreign-cpu", Severity.VOID, "rack-2")
-    assert bench.disturbances(10.0, here, {}) == ()
+    assert bench.disturbances(10.0, here, {}, None) == ()
 
 
 def test_what_a_cell_asks_for_disturbs_no_window() -> None:
-    """Commits that wait for the disk of the database's host, and a server that ends at its limit; of a service nobody knows."""
+    """Commits that wait for the disk of the database's host, and a server that ends at its limit; of a service nobody knows.
+
+    Nor of a given server on this machine, which waits as it likes; one elsewhere has a disk of its own.
+    """
     calm = HostUse(0.0, 0.5, None, 0.0, {})
     waiting, killed = replace(calm, pressure_io_full_share=0.5), replace(calm, memory_kills=1)
     plain = Cell("a", "write", Topology(), Load(), CellSettings())
@@ -79,6 +82,11 @@ def test_what_a_cell_asks_for_disturbs_no_window() -> None:
     assert found(waiting, {}, durable) == ["io-pressure"]
     assert (found(killed, {}, limited), found(killed, {}, plain)) == ([], ["memory-kills"])
     assert (found(calm, {"rack-3": waiting}, durable), found(calm, {"rack-2": waiting}, durable)) == ([], ["io-pressure"])
+    near, far = (
+        replace(one, database=cast(Any, SimpleNamespace(owner=None, admin=SimpleNamespace(host=host))))
+        for host in ("127.0.0.1", "rack-4")
+    )
+    assert (found(waiting, {}, plain, near), found(waiting, {}, durable, far)) == ([], ["io-pressure"])
     service = ServiceArm("a", plain, WORKLOAD, 1, "127.0.0.1", 80)
     assert found(waiting, {}, service.machine_cell, one) == []
 

@@ -19,6 +19,7 @@ from fairground import postgres, topology
 from fairground.host import Keeper
 from fairground.model import Durability, LabError, Topology
 from fairground.postgres import Database, embedded, rehearsal, session
+from fairground.postgres.given import hold_alone
 from fairground.postgres.schema_dump import dump_schema
 from fairground.topology import kind
 
@@ -268,7 +269,7 @@ def test_statements_are_seen_as_they_are(other: Database, text: str) -> None:
 @pytest.mark.live
 @pytest.mark.parametrize("name", ["pgbouncer-session", "pgbouncer-tx"])
 def test_a_pooler_is_no_server(keeper: Keeper, other: Database, tmp_path: Path, name: str) -> None:
-    """The address of a pooler is refused in one sentence: its sessions outlive their connections."""
+    """The address of a pooler is refused in one sentence: its sessions outlive their connections, and keep no lock of the lab's."""
     if kind.version("pgbouncer", os.environ.get("PATH")) is None:
         pytest.skip("pgbouncer is not installed here")
     running = topology.start_pooler(keeper, Topology(pooler=name, pooler_size=2), url_of(other), tmp_path, None, 1)
@@ -280,6 +281,11 @@ def test_a_pooler_is_no_server(keeper: Keeper, other: Database, tmp_path: Path, 
             postgres.open_beside(topology.at(url_of(other), running.host, running.port))
         assert caught.value.exit_code == 2
         assert postgres.open_beside(url_of(other)).name == "postgres"
+        pooler = topology.at(url_of(other), running.host, running.port)
+        with pytest.raises(LabError, match="a pooler answers"), hold_alone(pooler):
+            postgres.given_database(pooler)
+        with hold_alone(url_of(other)):
+            pass
     finally:
         running.stop()
 

@@ -74,16 +74,22 @@ class Bench:
         return [there for there in (self.elsewhere, self.its_host) if there is not None]
 
     def disturbances(
-        self, window_s: float, here: HostUse, there: Mapping[str, HostUse], cell: Cell | None = None
+        self, window_s: float, here: HostUse, there: Mapping[str, HostUse], cell: Cell | None
     ) -> tuple[Finding, ...]:
         """Find what of the machines spoils a window. `there`: what those of roles' hosts did, each of which is named.
 
         What the `cell` asks for is no disturbance: that its commits wait for the disk, or that its server ends at a limit.
         """
         far = [found for name, use in there.items() for found in self._far(window_s, name, use, cell)]
-        if cell is not None and self.its_host is not None:  # no commit waits for this machine's disk
-            cell = replace(cell, settings=replace(cell.settings, durability=Durability.RELAXED))
-        return (*self._of_a_machine(window_s, here, cell), *far)
+        return (*self._of_a_machine(window_s, here, None if cell is None else self.cell_here(cell)), *far)
+
+    def cell_here(self, cell: Cell) -> Cell:
+        """The cell as the disk of this machine meets it: commits wait for another one, or a given server's as it likes."""
+        given = None if self.database is None or self.database.owner is not None else self.database.admin.host
+        if self.its_host is None and given is None:
+            return cell
+        here = self.its_host is None and given is not None and postgres.is_here(given)
+        return replace(cell, settings=replace(cell.settings, durability=Durability.DURABLE if here else Durability.RELAXED))
 
     def _far(self, window_s: float, name: str, use: HostUse, cell: Cell | None) -> Iterator[Finding]:
         of_database = self.its_host is not None and self.its_host.name == name

@@ -227,7 +227,7 @@ def held_in(templates: Templates, values: Sequence[str]) -> dict[str, str]:
     }
 
 
-def render(method: str, templates: Templates, values: Sequence[str], keep_alive: bool = True) -> Request:
+def render(method: str, templates: Templates, values: Sequence[str], keep_alive: bool) -> Request:
     """The request with these values in its slots. Where connections are not kept, it says so as the engine does."""
     body = None if templates.body is None else text_of(templates.body, values).encode()
     headers = tuple((name, text_of(pieces, values)) for name, pieces in templates.headers)

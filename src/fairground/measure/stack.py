@@ -425,7 +425,7 @@ class StartedStack(Loaded):
         self.findings.extend(validity.identity(self.bench.machine, machine.fingerprint(self.bench.keeper.awake)))
         if self.trial is not None and (joined := self._joined()) is not None:
             roles, host, result = self._trial_window(joined)
-            facts = validity.TrialFacts(result.window_s, self.arm.cell, result, roles, host, self.use)
+            facts = validity.TrialFacts(result.window_s, self.bench.cell_here(self.arm.cell), result, roles, host, self.use)
             if self.recovery is not None:  # its window is not steady on purpose, and its memory follows
                 self.findings.extend(validity.findings(facts, self.bench.thresholds, of=validity.BESIDE_FAULTS))
                 return

@@ -3,7 +3,7 @@
 from fairground.postgres import commits
 from fairground.postgres.activity import Activity, Hygiene, activity, activity_beside, hygiene, waits
 from fairground.postgres.address import DatabaseAddress
-from fairground.postgres.beside import DatabaseBeside, StatementCost, open_beside
+from fairground.postgres.beside import DatabaseBeside, StatementCost, is_here, open_beside
 from fairground.postgres.database import Counters, Database, DatabaseHost
 from fairground.postgres.embedded import binary, check, start
 from fairground.postgres.errorlog import Refusals
@@ -26,6 +26,7 @@ __all__ = [
     "commits",
     "given_database",
     "hygiene",
+    "is_here",
     "open_beside",
     "start",
     "waits",

@@ -40,7 +40,8 @@ ALONE = 0x66616972
 def hold_alone(url: str) -> Iterator[None]:
     """Keep other labs from a server that somebody else runs. LabError (exit code 3) where one is at work there.
 
-    The lock is a session's: that of a lab that was killed is free by itself.
+    The lock is a session's: that of a lab that was killed is free by itself. At its end it is given back at once, for a session
+    may outlive its connection: for moments in a server, and for long behind a pooler, which is refused meanwhile.
     """
     with _connected(_address(url)) as connection:
         with suppress(psycopg.Error):  # a server that is too old for it is refused later
@@ -48,7 +49,11 @@ def hold_alone(url: str) -> Iterator[None]:
         row = connection.execute("SELECT pg_try_advisory_lock(%s)", [ALONE]).fetchone()
         if row != (True,):
             raise LabError("another lab measures on the given server", "wait until it has ended", exit_code=3)
-        yield
+        try:
+            yield
+        finally:
+            with suppress(psycopg.Error):
+                connection.execute("SELECT pg_advisory_unlock(%s)", [ALONE])
 
 
 def given_database(url: str, version: int | None = None, durability: Durability | None = None) -> Database:

@@ -62,7 +62,8 @@ def read_url(url: str, form: str) -> Mapping[str, Any]:
     except psycopg.ProgrammingError:
         said = url.partition("?")[2] if url.startswith(("postgres://", "postgresql://")) else ""
         known = {"ssl", *(one.keyword.decode() for one in psycopg.pq.Conninfo.get_defaults())}
-        others = [] if "@" in said else [name for name in WORD.findall(said) if name not in known]  # `?` may be in a password
+        may_be_secret = "@" in said or "password" in said  # a `?` of its own, or an `&`, may be in a password
+        others = [] if may_be_secret else [name for name in WORD.findall(said) if name not in known]
     if others:
         raise LabError(f"`--database` says `{others[0]}`, which libpq does not know", "leave it out of the URL")
     raise LabError("`--database` is not a connection URL", form)
