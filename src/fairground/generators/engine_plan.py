@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
 from fairground.model import Edge, Expectation, LabError, Load, LoadRequest, Workload
-from fairground.model.slot import place_values, slots_of
+from fairground.model.slot import place_edge, slots_of
 from fairground.model.wire import Tls
 from fairground.model.workload import SHARES
 
@@ -119,9 +119,7 @@ def _at_edge(workload: Workload, one: LoadRequest, edge: Edge, weight: int, bodi
 
     What must be refused is in no ledger: it writes nothing. Nor is its answer kept.
     """
-    path, body = place_values(one.path, edge.values), None if one.body is None else place_values(one.body, edge.values)
-    headers = tuple((name, edge.headers.get(name, place_values(value, edge.values, name))) for name, value in one.headers)
-    there = dataclasses.replace(one, path=path, body=body, headers=headers, keep={})
+    there = dataclasses.replace(place_edge(one, edge), keep={})
     if edge.status:
         errors = workload.contract.errors
         types = errors.content_type if len(errors.content_type) > 1 else next(iter(errors.content_type), None)

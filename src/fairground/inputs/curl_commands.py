@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -50,14 +51,21 @@ def read_commands(shown: str, text: str, typed: Collection[str] = ()) -> Iterato
             found = _read(words[1:], partial(_wrong, shown, number))
             call = _call(found).without(typed)
             login = "" if "authorization" in typed else found.login
-            sent = "\n".join((found.method or "", login, call.url, call.body or "", *(value for _, value in call.headers)))
-            if (name := next((one for one in filled if one in sent), None)) is not None:
-                hint = "write what it stands for, or give a header that has it by -H"
-                told = "a command between backticks" if name == BACKTICK else f"`{name}`"
+            heads = "\n".join((login, *(f"{key}: {value}" for key, value in call.headers)))
+            sent = "\n".join((heads, found.method or "", call.url, call.body or "")).lower()
+            if (name := next((one for one in filled if one.lower() in sent), None)) is not None:
+                of_header = name.lower() in heads.lower()
+                hint = "write what it stands for" + (", or give a header that has it by -H" if of_header else "")
+                told = "a command between backticks" if name == BACKTICK else f"`{_named(name)}`"
                 raise _wrong(shown, number, f"has {told}, which a shell would fill in", hint)
             yield call
     except Unclosed as error:
         raise _wrong(shown, error.line, "opens a quote that is never closed", "quote it as a shell needs it") from None
+
+
+def _named(variable: str) -> str:
+    """A variable without what else stands between its braces: that may be a secret."""
+    return re.sub(r"(?<=\{)(\w*).*(?=\})", r"\1", variable, flags=re.DOTALL)
 
 
 def _wrong(shown: str, number: int, problem: str, hint: str) -> LabError:

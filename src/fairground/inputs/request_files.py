@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
 from urllib.parse import urlsplit
 
 from fairground.inputs import files, requests
-from fairground.inputs.calls import load_requests, unique_names
+from fairground.inputs.calls import Call, load_requests, unique_names
 from fairground.inputs.curl_commands import read_commands
 from fairground.inputs.data_tables import check_tables, require_names
 from fairground.inputs.http_archive import read_archive
@@ -60,8 +60,11 @@ def read_requests(path: Path, url: str, typed: Collection[str] = ()) -> RequestM
     if path.suffix in OF_OPENAPI:
         return _from_openapi(path, urlsplit(url).path.rstrip("/"), RequestMix(path.name, digest, ()))
     names = {name.lower() for name in typed}
-    calls = read_archive(path.name, source.text) if path.suffix == ".har" else read_commands(path.name, source.text, names)
-    asked, unsettled = load_requests(path.name, (call.without(names) for call in calls), url)
+    if path.suffix == ".har":
+        calls: Iterable[Call] = (call.without(names) for call in read_archive(path.name, source.text))
+    else:
+        calls = read_commands(path.name, source.text, names)
+    asked, unsettled = load_requests(path.name, calls, url)
     return RequestMix(path.name, digest, asked, unsettled=unsettled)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from urllib.parse import quote
 
 from fairground.inputs import audits, edges
@@ -12,7 +12,7 @@ from fairground.inputs.slot_fillings import SPELLINGS, slot_mistakes
 from fairground.inputs.variants import NAME
 from fairground.model import LoadRequest, shape
 from fairground.model.contract import header_mistake
-from fairground.model.slot import has_slot, is_number, names_of, place_values, slots_of, sources_of
+from fairground.model.slot import has_slot, is_number, names_of, place_edge, place_values, slots_of, sources_of
 from fairground.model.source import Location, Source, location_text, names_hint, nearest
 
 ANY_CASE = "any_case"
@@ -111,10 +111,7 @@ def _check_edges(source: Source, one: LoadRequest, around: Location) -> None:
     named = [str(slot) for _, slot in _named_slots(source, body, (*around, "expect"))]
     named += [slot for entry in one.ledger for slot in (entry.account, entry.add.removeprefix("-")) if slot != "1"]
     for i, edge in enumerate(one.edges):
-        headers = tuple((name, edge.headers.get(name, place_values(value, edge.values, name))) for name, value in one.headers)
-        there = replace(
-            one, path=place_values(one.path, edge.values), body=place_values(one.body or "", edge.values), headers=headers
-        )
+        there = place_edge(one, edge)
         lost = next((slot for slot in named if not edge.status and not has_slot(there, slot)), None)
         if lost is not None:
             problem = f"the edge `{edge.name}` has no slot `{lost}`, which its right answer or its ledger names, in"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from fairground.model.workload import LoadRequest
+from fairground.model.workload import Edge, LoadRequest
 
 BRACES = re.compile(r"\{\{|\{([^}]*)\}")
 OWN_NAME = re.compile(r"([A-Za-z_][\w-]*)=(.*)", re.DOTALL)
@@ -66,6 +66,13 @@ def place_values(text: str, values: Mapping[str, str], header: str | None = None
         if slot.name is not None and slot.name in values:
             text = text[: slot.start] + values[slot.name] + text[slot.end :]
     return text
+
+
+def place_edge(request: LoadRequest, edge: Edge) -> LoadRequest:
+    """The request with an edge's values in place of the slots of their names, and with its headers."""
+    body = None if request.body is None else place_values(request.body, edge.values)
+    headers = tuple((name, edge.headers.get(name, place_values(value, edge.values, name))) for name, value in request.headers)
+    return replace(request, path=place_values(request.path, edge.values), body=body, headers=headers)
 
 
 def slots_of(request: LoadRequest) -> tuple[FoundSlot, ...]:
