@@ -36,8 +36,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def interruptible() -> None:
-    """Ctrl-C and a closed terminal reach what the tests start, also where the tests themselves are a background job (`nohup`)."""
-    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    """Ctrl-C and a closed terminal reach what the tests start, also where the tests themselves are a background job.
+
+    Under `nohup` the tests live on: what is started has the signal's own way again, since a handler is not handed down.
+    """
+    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, lambda *_: None)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, usual)
 

@@ -63,6 +63,8 @@ def test_each_worker_begins_elsewhere() -> None:
         ("tests/test_workers.py::test_1", True),
         ("tests/stats/test_fit.py::test_1", True),
         ("tests/fleet/test_remote.py::test_1", False),
+        ("tests/postgres/test_postgres.py::test_1", False),
+        ("tests/live/test_secrets.py::test_1", False),
         ("tests/live/test_zoo.py::test_1", False),
         ("tests/live/test_servers.py::test_stack_fulfils_the_contract[a:1]", False),
     ],

@@ -37,7 +37,7 @@ def test_everybody_has_an_honest_neighbour_or_is_alone() -> None:
     assert all(len(stacks) <= zoo.ARMS_AT_ONCE and (len(stacks) == 1 or honest & set(stacks)) for stacks in measured.stacks)
     durable = [stacks for stacks in measured.stacks if {"hurried:off", "sly:busy"} & set(stacks)]
     assert len(durable) == 3 and not any("healthy:asyncio" in stacks for stacks in durable)
-    assert min(len(stacks) for stacks in measured.stacks if "juggler:asyncio" in stacks) > 1
+    assert {len(stacks) for stacks in measured.stacks if "juggler:asyncio" in stacks} == {2, 3, 4, 5}
 
 
 def test_the_day_measures_nothing_of_the_night() -> None:

@@ -58,7 +58,7 @@ def unit(nodeid: str) -> str:
 
 @cache
 def is_patient(unit: str) -> bool:
-    """True if the tests of a unit may wait for a processor: no server is under load in them."""
+    """True if the tests of a unit may wait for a processor."""
     file = TESTS.parent / unit.partition("::")[0]
     return unit.startswith(PATIENT) or (file.is_file() and "mark.live" not in file.read_text())
 

@@ -215,7 +215,7 @@ def test_a_tool_may_work_on_its_report(bench: Bench, tmp_path: Path) -> None:
     late_s = [finding.evidence["late_s"] for finding in measured.findings if finding.id == LAB_STOPPED.id]
     assert all(isinstance(one, float) and one < 1.5 for one in late_s), "on a busy machine it may, but not for these two seconds"
     assert measured.result is not None and measured.result.window_s == 1.0
-    assert measured.phases_s["window"] >= 3, "it has waited for the report"
+    assert measured.phases_s["window"] > 2, "it has waited for the report"
 
 
 def test_edges_that_are_left_out_are_said(session: Any) -> None:

@@ -76,7 +76,9 @@ def test_what_is_settled_already() -> None:
 def test_the_number_tested_counts_beyond_the_margin_alone() -> None:
     """What may become equivalent is judged by itself; what may be called is held to all that are tested."""
     ratios = [1.0, 1.02, 0.98, 1.01]
-    assert precision.need(ratios, 0.03, tested=10) == precision.need(ratios, 0.03)
+    near, one = precision.need(ratios, 0.03, tested=10), precision.need(ratios, 0.03)
+    assert near is not None and one is not None and near.more == one.more
+    assert near.settled is not None and one.settled is not None and near.settled > one.settled  # of a call, too
     far, alone = (precision.need([1.06 * one for one in ratios], 0.03, tested=tested) for tested in (10, 1))
     assert far is not None and alone is not None and far.more is not None and alone.more is not None and far.more > alone.more
 

@@ -89,7 +89,7 @@ def need(
     if found is None:
         return None
     count, confidence = found.blocks, 1 - 0.05 / tested if abs(found.middle) > deciding_width(margin) else 0.95
-    interval = found.interval(confidence)
+    interval = found.interval(1 - 0.05 / tested)  # settled is what any of both words could be said of
     needed = values_needed(found.spread, deciding_width(margin), confidence)
     more = None if needed is None else max(1, least - count, needed - count)
     seconds = None if more is None or each_s is None else more * each_s
