@@ -18,7 +18,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 import frame
-from fairground.host import build
+from fairground.host import sources
 
 PAGES = ("replications", "matrix", "distance", "faults", "transfer", "tuning", "orms")
 """Pages whose numbers are of servers."""
@@ -61,7 +61,7 @@ def servers_of(text: str, root: Path = frame.ROOT) -> list[str]:
 
 def digest(names: list[str], root: Path = frame.ROOT) -> str:
     """A digest of the sources of some servers."""
-    hashes = (build.sources_hash(root / "servers" / name) for name in names)
+    hashes = (sources.sources_hash(root / "servers" / name) for name in names)
     return hashlib.sha256("".join(hashes).encode()).hexdigest()[:12]
 
 

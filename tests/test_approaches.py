@@ -14,7 +14,7 @@ import pytest
 
 from builders.contracts import CONTRACTS
 from builders.paths import ROOT
-from fairground.host import build
+from fairground.host import sources
 from fairground.inputs import manifest
 from fairground.model import Approach, Server, Stack, Tuning, Variant
 
@@ -55,7 +55,7 @@ def flags(stack: Stack) -> Iterator[str]:
 def tuned_code(stack: Stack) -> Iterator[str]:
     """What in the files that the variant runs is known to tune: `file: what`."""
     apart = any(APART in Path(word).parts for word in stack.serve)
-    for path in sorted(build.sources(stack.server.folder)):
+    for path in sorted(sources.walk(stack.server.folder)):
         place = path.relative_to(stack.server.folder)
         if (APART in place.parts) == apart and place.suffix not in (".md", ".lock", ".sum", ".mod"):
             text = path.read_text(encoding="utf-8", errors="replace") if place.name != "server.toml" else ""

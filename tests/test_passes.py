@@ -11,7 +11,7 @@ from builders import passes
 from builders.contracts import CASES, CONTRACTS, SEEDS
 from builders.passes import Passes, representatives
 from builders.paths import TESTS
-from fairground.host import build
+from fairground.host import sources
 from fairground.inputs import manifest
 from fairground.model import Approach, Server
 
@@ -20,7 +20,7 @@ from fairground.model import Approach, Server
 def servers(tmp_path: Path) -> tuple[Server, ...]:
     """Two servers whose folders may be changed, in one language: one of three stacks and a smaller one."""
     for name in ("payer", "pinger"):
-        build.copy_sources(TESTS / "zoo" / name, tmp_path / "servers" / name)
+        sources.copy_sources(TESTS / "zoo" / name, tmp_path / "servers" / name)
     (tmp_path / "servers" / "payer" / "lock").write_text("x" * 100_000)
     return tuple(manifest.load_servers(tmp_path / "servers", CONTRACTS))
 
@@ -108,7 +108,7 @@ def test_of_its_stacks_the_quickest_to_build_stands_for_it(servers: tuple[Server
 def test_two_copies_of_a_server_pass_alike(servers: tuple[Server, ...], tmp_path: Path) -> None:
     """What a server passes with says nothing of where its folder is."""
     payer = min(servers, key=lambda one: one.id)
-    build.copy_sources(payer.folder, tmp_path / "others" / "payer")
+    sources.copy_sources(payer.folder, tmp_path / "others" / "payer")
     (copy,) = manifest.load_servers(tmp_path / "others", CONTRACTS)
     assert [passes.pass_of(one) for one in copy.stacks] == [passes.pass_of(one) for one in payer.stacks]
 

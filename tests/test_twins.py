@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from builders.paths import ROOT
-from fairground.host import build
+from fairground.host import sources
 
 SERVERS = ROOT / "servers"
 LEAST_LINES = 40
@@ -43,7 +43,7 @@ def undeclared(servers: Path) -> list[str]:
     known = {(one, other, file) for file, ids in declared(servers) for one in ids for other in ids}
     same: dict[bytes, list[tuple[str, str]]] = {}
     for folder in sorted(path.parent for path in servers.glob("*/server.toml")):
-        for path in sorted(build.sources(folder)):
+        for path in sorted(sources.walk(folder)):
             content = path.read_bytes()
             if content.count(b"\n") >= LEAST_LINES:
                 same.setdefault(content, []).append((folder.name, str(path.relative_to(folder))))

@@ -12,7 +12,7 @@ from pathlib import Path
 from builders.contracts import CONTRACTS
 from builders.paths import ROOT, TESTS
 from fairground.contract import load
-from fairground.host import build
+from fairground.host import sources
 from fairground.model import Approach, Server, Stack
 from fairground.model.contract import STANDARD
 
@@ -58,7 +58,7 @@ def judges(asked: Asked) -> str:
 
 def pass_of(stack: Stack) -> Pass:
     """What a stack would pass with now."""
-    return Pass(build.sources_hash(stack.server.folder), judges(Asked(stack.server.contract.id, frozenset(stack.skip))))
+    return Pass(sources.sources_hash(stack.server.folder), judges(Asked(stack.server.contract.id, frozenset(stack.skip))))
 
 
 def representatives(servers: Iterable[Server]) -> list[Stack]:
@@ -91,7 +91,7 @@ def foremost(standing: Iterable[Stack]) -> list[Stack]:
 
 def _size(server: Server) -> tuple[bool, int]:
     """The order of servers: those of the standard contract first, then by their bytes."""
-    return server.contract.id != STANDARD, sum(path.stat().st_size for path in build.sources(server.folder))
+    return server.contract.id != STANDARD, sum(path.stat().st_size for path in sources.walk(server.folder))
 
 
 @dataclass(frozen=True)

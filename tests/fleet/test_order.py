@@ -14,7 +14,7 @@ from fairground.fleet import tasks
 from fairground.fleet.cluster import Done
 from fairground.fleet.order import Order, OrderAnswer, OrderWork, Refusal
 from fairground.fleet.shares import PlanShare
-from fairground.host import build
+from fairground.host import sources
 from fairground.lab import hosts
 from fairground.model import Finding, LabError, Run, Severity, Trial, Verdict
 from fleet.made import MACHINE, member, plan
@@ -146,11 +146,11 @@ def server(tmp_path: Path) -> Path:
 
 def test_sources_are_sent_by_their_hash(server: Path, tmp_path: Path) -> None:
     """They are unpacked once, without what was built, and have the same hash wherever they are."""
-    digest, cache = build.sources_hash(server), tmp_path / "cache"
-    assert build.sent_folder(digest, cache) is None
-    there = build.unpack("alder", build.pack_sources(server), digest, cache)
-    assert build.sent_folder(digest, cache) == there == build.unpack("alder", build.pack_sources(server), digest, cache)
-    assert build.sources_hash(there) == digest and not (there / "out").exists()
+    digest, cache = sources.sources_hash(server), tmp_path / "cache"
+    assert sources.sent_folder(digest, cache) is None
+    there = sources.unpack("alder", sources.pack_sources(server), digest, cache)
+    assert sources.sent_folder(digest, cache) == there == sources.unpack("alder", sources.pack_sources(server), digest, cache)
+    assert sources.sources_hash(there) == digest and not (there / "out").exists()
     assert (there / "run").stat().st_mode & stat.S_IXUSR and not (there / "deep" / "text").stat().st_mode & stat.S_IXUSR
 
 
@@ -161,15 +161,15 @@ def test_sources_are_sent_by_their_hash(server: Path, tmp_path: Path) -> None:
 def test_names_that_reach_beyond_their_folder_are_refused(id: str, name: str, tmp_path: Path) -> None:
     """Before anything is written."""
     with pytest.raises(LabError, match="reach beyond their folder"):
-        build.unpack(id, {name: (False, b"")}, "0" * 64, tmp_path / "cache")
+        sources.unpack(id, {name: (False, b"")}, "0" * 64, tmp_path / "cache")
     assert not (tmp_path / "cache").exists()
 
 
 def test_other_sources_than_were_announced_are_refused(server: Path, tmp_path: Path) -> None:
     """Nothing of them stays where builds would find it."""
     with pytest.raises(LabError, match="not those that were announced"):
-        build.unpack("alder", build.pack_sources(server), "0" * 64, tmp_path / "cache")
-    assert build.sent_folder("0" * 64, tmp_path / "cache") is None
+        sources.unpack("alder", sources.pack_sources(server), "0" * 64, tmp_path / "cache")
+    assert sources.sent_folder("0" * 64, tmp_path / "cache") is None
 
 
 @pytest.mark.parametrize(("id", "told"), [("ready", True), ("server-exit", True), ("steal", False)])

@@ -1,9 +1,10 @@
-"""What the tests of processes share: a keeper without control groups, beside the session's."""
+"""What the tests of processes and builds share: a keeper without control groups, beside the session's, and the folder of a server."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -18,3 +19,21 @@ def groupless(monkeypatch: pytest.MonkeyPatch) -> Iterator[Keeper]:
     with Keeper(os.environ) as kept:
         assert kept.groups.version is None
         yield kept
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A server's folder: a source, a folder with another, and what its builds leave, which is ignored."""
+    place = tmp_path / "one"
+    for name, text in {
+        ".gitignore": "# outputs\nout\n/built/\n*.log\n\n",
+        "main.c": "int main;",
+        "lib/part.c": "int part;",
+        "out": "binary",
+        "built/deep/thing": "binary",
+        "lib/trace.log": "noise",
+        "__pycache__/main.pyc": "binary",
+    }.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text)
+    return place

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from builders.plans import server
-from fairground.host import build, build_time
+from fairground.host import build, build_time, sources
 from fairground.model import Stack
 
 
@@ -48,7 +48,7 @@ def test_what_is_built_takes_no_time(tmp_path: Path) -> None:
     """A stamp of what the folder holds now says so, however long it took."""
     one = made_with(tmp_path / "one", ("cargo", "build"))
     stamp = build._stamp(one[0].server, tmp_path)
-    remember(tmp_path, stamp.name, build.content_hash(one[0].server.folder), {("cargo", "build"): 50.0})
+    remember(tmp_path, stamp.name, sources.content_hash(one[0].server.folder), {("cargo", "build"): 50.0})
     assert build_time.left_s(one, tmp_path) == 0.0
 
 
@@ -56,7 +56,7 @@ def test_only_commands_that_are_left_take_time(tmp_path: Path) -> None:
     """As long as they took last, or as a first guess says of them."""
     first, second = ("cargo", "build"), ("npm", "ci")
     one = made_with(tmp_path / "one", first, second)
-    content = build.content_hash(one[0].server.folder)
+    content = sources.content_hash(one[0].server.folder)
     remember(tmp_path, build._stamp(one[0].server, tmp_path).name, content, {first: 50.0})
     assert build_time.left_s(one, tmp_path) == build_time.GUESS_S["npm"]
     remember(tmp_path, "one-abcdef0123.json", "", {second: 4.0})

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from builders.plans import server
-from fairground.host import build
+from fairground.host import build, sources
 from fairground.lab import lists
 from fairground.lab.places import Places
 from fairground.model import Approach, Variant
@@ -32,7 +32,7 @@ def test_each_stack_says_whether_it_is_built(tmp_path: Path, monkeypatch: pytest
     assert states(places) == {"one:plain": "not built", "one:own": "not built", "one:whole": "ready"}
     stamp = build._stamp(one, places.cache)
     stamp.parent.mkdir(parents=True)
-    stamp.write_text(json.dumps({"content": build.content_hash(one.folder), "built": [[["make", "own"], 1.0]]}))
+    stamp.write_text(json.dumps({"content": sources.content_hash(one.folder), "built": [[["make", "own"], 1.0]]}))
     assert states(places) == {"one:plain": "not built", "one:own": "ready", "one:whole": "ready"}
     (one.folder / "main.c").write_text("int main;")
     assert states(places) == {"one:plain": "not built", "one:own": "not built", "one:whole": "ready"}

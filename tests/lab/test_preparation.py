@@ -10,7 +10,7 @@ import pytest
 from builders.contracts import CONTRACTS
 from builders.paths import ROOT
 from builders.testbed import start_nothing
-from fairground.host import build
+from fairground.host import build, sources
 from fairground.inputs import manifest
 from fairground.lab.events import Absent, Building, Built, Said, Within
 from fairground.lab.places import Places
@@ -39,7 +39,7 @@ def test_the_steps_have_one_order(inputs: Inputs, monkeypatch: pytest.MonkeyPatc
     log, told = start_nothing(monkeypatch), list[Within]()
     with prepare(inputs, [CELL], stacks("healthy"), told.append) as testbed:
         assert log == ["keeper", "build healthy", "database None", "data of scale 10 on 18", "awake"]
-        contract = {"contract seeds": build.sources_hash(CONTRACTS["seeds"].folder)[: build.DIGEST_CHARACTERS]}
+        contract = {"contract seeds": sources.sources_hash(CONTRACTS["seeds"].folder)[: build.DIGEST_CHARACTERS]}
         assert testbed.versions == {"fairground": "1", "PostgreSQL": "18.1", **contract}
         assert testbed.database_settings["fsync"] == "off"
         assert testbed.bench.database is not None and testbed.bench.cases and testbed.lacking == {}

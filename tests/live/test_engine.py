@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from fairground.host import Keeper, build
+from fairground.host import Keeper, build, sources
 from fairground.inputs.roots import ROOT
 from fairground.lab.places import Places
 
@@ -38,7 +38,7 @@ def of_these_sources() -> None:
 
     One test worker cleans, and another waits for it: else it would lose what it has just compiled.
     """
-    stamp, digest = CACHE / "builds" / "engine-tests.sources", build.sources_hash(ENGINE)
+    stamp, digest = CACHE / "builds" / "engine-tests.sources", sources.sources_hash(ENGINE)
     stamp.parent.mkdir(parents=True, exist_ok=True)
     with stamp.open("a+") as held:
         fcntl.flock(held, fcntl.LOCK_EX)

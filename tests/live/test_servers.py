@@ -10,7 +10,7 @@ import pytest
 from builders.benches import bench_on
 from builders.contracts import CONTRACTS, EVERY_CASE, EVERY_WORKLOAD
 from builders.passes import KEPT, Passes
-from fairground.host import Keeper, build
+from fairground.host import Keeper, build, sources
 from fairground.inputs import manifest
 from fairground.inputs.roots import ROOT
 from fairground.lab.places import Places
@@ -96,7 +96,7 @@ def test_folder_is_complete_and_small(server: manifest.Server) -> None:
     assert (server.folder / "README.md").exists()
     assert (server.folder / ".gitignore").exists() or not server.build
     lines: dict[str, dict[str, int]] = {}
-    for path in build.sources(server.folder):
+    for path in sources.walk(server.folder):
         place = path.relative_to(server.folder)
         if path.suffix in SOURCES:
             part = place.parts[0] if place.parts[0] in ("documented", "published") else ""

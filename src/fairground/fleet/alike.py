@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from fairground.fleet import about
 from fairground.fleet.order import OrderAnswer
-from fairground.host import build
+from fairground.host import sources
 from fairground.model import LabError, Machine, Stack, StackInfo
 from fairground.model.changes import changes
 
@@ -52,5 +52,5 @@ def stack_infos(chosen: Sequence[Stack], answers: Sequence[OrderAnswer]) -> dict
     for stack in chosen:
         infos = [one.stacks[stack.id] for one in answers]
         info = next((one for one in infos if one.unavailable is not None), infos[0])
-        found[stack.id] = replace(info, content_hash=build.content_hash(stack.server.folder))
+        found[stack.id] = replace(info, content_hash=sources.content_hash(stack.server.folder))
     return found

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fairground.fleet import about
 from fairground.fleet.about import About
-from fairground.host import build, machine, seats
+from fairground.host import build, machine, seats, sources
 from fairground.model import LabError
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
@@ -51,7 +51,7 @@ def _allowed(text: str) -> list[str]:
     found = sorted(path.parent for path in folder.glob("*/server.toml"))
     if not found:
         raise LabError(f"`--allow {text}`: there is no server in that folder", "name the folder that holds servers' folders")
-    return [build.sources_hash(one) for one in found]
+    return [sources.sources_hash(one) for one in found]
 
 
 def resources(said: About) -> Mapping[str, float]:

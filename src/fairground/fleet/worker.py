@@ -23,10 +23,10 @@ from fairground.fleet import link, loop
 from fairground.fleet.about import About
 from fairground.fleet.order import Order
 from fairground.fleet.tls import Certificate, SchedulerAddress
-from fairground.host import build
+from fairground.host import sources
 from fairground.model import LabError
 
-Sources = Mapping[str, tuple[str, build.Files]]
+Sources = Mapping[str, tuple[str, sources.Files]]
 """Hash → the id of a server, and its sources."""
 
 ALLOW = "its owner lets it: ./fairground host join … --allow {id}"
@@ -101,14 +101,14 @@ class Host(WorkerPlugin):
 
     def lacking(self, digests: Sequence[str]) -> list[str]:
         """Those of these sources that are not here yet."""
-        return [digest for digest in digests if build.sent_folder(digest, self.cache) is None]
+        return [digest for digest in digests if sources.sent_folder(digest, self.cache) is None]
 
-    def take(self, sources: Sources) -> None:
+    def take(self, sent: Sources) -> None:
         """Keep sources that the owner allows. LabError for others, and for those that are not of their hash."""
-        for digest, (id, files) in sources.items():
+        for digest, (id, files) in sent.items():
             if not self.about.allows(id, digest):
                 raise LabError(f"the owner of host `{self.about.name}` does not allow the server `{id}`", ALLOW.format(id=id))
-            build.unpack(id, files, digest, self.cache)
+            sources.unpack(id, files, digest, self.cache)
 
     def transition(self, key: object, start: str, finish: str, **_: object) -> None:
         """End the process of an order that is withdrawn, and what nobody holds any more."""
@@ -196,9 +196,9 @@ def lacking(digests: Sequence[str]) -> list[str]:
     return host_of(get_worker()).lacking(digests)
 
 
-def take(sources: Sources) -> None:
+def take(sent: Sources) -> None:
     """A Dask task: keep these sources."""
-    host_of(get_worker()).take(sources)
+    host_of(get_worker()).take(sent)
 
 
 def host_of(worker: Worker) -> Host:

@@ -8,19 +8,17 @@ folder, where its own tools expect it. A folder that is only read is copied into
 from __future__ import annotations
 
 import contextlib
-import fnmatch
 import hashlib
 import json
 import os
 import re
 import shutil
-import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from fairground.host import Child, Keeper
+from fairground.host import Child, Keeper, sources
 from fairground.host.streams import Streams
 from fairground.model import LabError, MachineError, Server, Stack, StackInfo, foreign, storing
 from fairground.model.known import KNOWN
@@ -28,8 +26,6 @@ from fairground.model.secret import PRIVATE
 
 Command = tuple[str, ...]
 """The words of a command."""
-Files = Mapping[str, tuple[bool, bytes]]
-"""A server's sources: name in its folder → whether it may be executed, and what is in it."""
 
 DIGEST_CHARACTERS = 16
 """So much of a digest is shown: enough to tell two copies apart."""
@@ -113,7 +109,7 @@ def fails(server: Server, command: Command, output: str) -> Unavailable:
 def find_built(server: Server, cache: Path) -> dict[Command, float]:
     """The commands that were carried out on what the server's folder holds now → seconds. Those that reach beyond it are none."""
     stamped = read_stamp(_stamp(server, cache))
-    if stamped is None or stamped.content != content_hash(server.folder):
+    if stamped is None or stamped.content != sources.content_hash(server.folder):
         return {}
     return {words: seconds for words, seconds in stamped.seconds.items() if not any(map(PARENT.search, words))}
 
@@ -137,7 +133,7 @@ def build(
     server, began = stacks[0].server, time.monotonic()
     if lacking := missing(keeper, server):
         return lacking
-    digest, done, stamp = content_hash(server.folder), find_built(server, cache), _stamp(server, cache)
+    digest, done, stamp = sources.content_hash(server.folder), find_built(server, cache), _stamp(server, cache)
     wanted = commands_of(stacks)
     undone, receipts = tuple(words for words in wanted if words not in done), dict[Command, str]()
     for commands in dict.fromkeys([undone, wanted]):  # all of them where what was built before is lost
@@ -208,130 +204,10 @@ def _touch(folder: Path) -> None:
     Cargo takes two checkouts of one package for one in the folder of builds that they share, and tells by times alone what is
     old: without this a revision's server would be the binary of the one that was built before.
     """
-    for path in sources(folder):
+    for path in sources.walk(folder):
         if path.suffix == ".rs":
             with contextlib.suppress(OSError):  # a folder that cannot be written has no second checkout
                 os.utime(path)
-
-
-def content_hash(folder: Path) -> str:
-    """SHA-256 over the names and contents of the folder's files, ignored ones left out."""
-    digest = hashlib.sha256(str(folder.resolve()).encode())
-    for path in sorted(sources(folder)):
-        digest.update(f"\0{path.relative_to(folder)}\0{path.stat().st_mode & 0o111}\0".encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-def copy_sources(source: Path, target: Path) -> None:
-    """Copy a server's folder without what its builds put there."""
-    for path in sorted(sources(source)):  # all are known before the first is there
-        (target / path.relative_to(source)).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(path, target / path.relative_to(source))
-
-
-def working_copy(folder: Path, cache: Path) -> Path:
-    """A copy of a server's sources that may be built, for a folder that is only read: made once for each content."""
-    return _kept(sources_hash(folder), folder.name, cache, lambda copy: copy_sources(folder, copy))
-
-
-def sources_hash(folder: Path) -> str:
-    """SHA-256 over a server's id and its sources, wherever the folder is: that of `content_hash` says where it was built, too."""
-    digest = hashlib.sha256(folder.name.encode())
-    for path in sorted(sources(folder)):
-        digest.update(f"\0{path.relative_to(folder)}\0{bool(path.stat().st_mode & 0o111)}\0".encode() + path.read_bytes())
-    return digest.hexdigest()
-
-
-def pack_sources(folder: Path) -> Files:
-    """A server's sources, to be sent."""
-    return {
-        str(path.relative_to(folder)): (bool(path.stat().st_mode & 0o111), path.read_bytes()) for path in sorted(sources(folder))
-    }
-
-
-def unpack(id: str, files: Files, digest: str, cache: Path) -> Path:
-    """The folder of sources that somebody sent. LabError when a name in them is no plain one, or they are not of this hash."""
-    names = [PurePosixPath(name) for name in files]
-    if PurePosixPath(id).name != id or id.startswith(".") or any(name.is_absolute() or ".." in name.parts for name in names):
-        raise LabError(f"the sources that were sent of the server `{foreign.line(id)}` have names that reach beyond their folder")
-
-    def fill(copy: Path) -> None:
-        for name, (executable, content) in files.items():
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            (copy / name).write_bytes(content)
-            (copy / name).chmod(0o755 if executable else 0o644)
-        if sources_hash(copy) != digest:
-            raise LabError(f"the sources that were sent of the server `{id}` are not those that were announced")
-
-    return _kept(digest, id, cache, fill)
-
-
-def sent_folder(digest: str, cache: Path) -> Path | None:
-    """The folder of the sources with this hash; None where they are not here."""
-    home = _home(digest, cache)
-    return next((path for path in home.iterdir() if not path.name.startswith(".")), None) if home.is_dir() else None
-
-
-def _home(digest: str, cache: Path) -> Path:
-    return cache / "builds" / "servers" / digest[:12]
-
-
-def _kept(digest: str, id: str, cache: Path, fill: Callable[[Path], None]) -> Path:
-    """A folder of the cache that is named by its content; `fill` puts it there, once."""
-    home = _home(digest, cache)
-    copy = home / id
-    if not copy.is_dir():
-        with storing(home):
-            home.mkdir(parents=True, exist_ok=True)
-            began = Path(tempfile.mkdtemp(dir=home, prefix="."))
-            try:
-                fill(began / id)
-                (began / id).rename(copy)
-            except OSError:  # another lab was faster, or the disk refuses it
-                if not copy.is_dir():
-                    raise
-            finally:
-                shutil.rmtree(began)
-    return copy
-
-
-def sources(folder: Path) -> Iterator[Path]:
-    """Files that the folder's .gitignore does not name. Only plain names and `*` are understood, which is what servers need.
-
-    What is no file is left out: a socket, or the link to nothing by which an editor locks. What it links to is part of it.
-    """
-    return _sources(folder, (), {folder.resolve()}, None)
-
-
-def _sources(
-    folder: Path, around: tuple[tuple[Path, list[str]], ...], within: set[Path], entered: set[Path] | None
-) -> Iterator[Path]:
-    """The sources of a folder. `around`: what is ignored in the one that links to it. `within`: the folders that it is in.
-
-    A link of the outermost folder is followed whatever another one has led to. Behind it each folder is `entered` once, so that
-    folders that link to each other are not walked on every way between them.
-    """
-    ignore = folder / ".gitignore"
-    lines = ignore.read_text(encoding="utf-8").splitlines() if ignore.exists() else []
-    patterns = [line.strip().strip("/") for line in lines if line.strip() and not line.startswith("#")] + ["__pycache__", ".git"]
-    rules = (*around, (folder, patterns))
-    for current, folders, names in os.walk(folder):
-        inside = [Path(current, name) for name in sorted(folders) if not _is_ignored(Path(current, name), rules)]
-        folders[:] = [path.name for path in inside if not path.is_symlink() and path.resolve() not in within]
-        paths = (Path(current, name) for name in names if not _is_ignored(Path(current, name), rules))
-        yield from (path for path in paths if path.is_file())
-        for link in (path for path in inside if path.is_symlink()):
-            there = link.resolve()
-            behind = set[Path]() if entered is None else entered
-            if there not in behind and not any(there.is_relative_to(root) for root in within):
-                behind.add(there)
-                yield from _sources(link, rules, within | {there}, behind)
-
-
-def _is_ignored(path: Path, rules: Iterable[tuple[Path, list[str]]]) -> bool:
-    names = ((name, pattern) for folder, all in rules for name in (path.name, str(path.relative_to(folder))) for pattern in all)
-    return any(fnmatch.fnmatch(name, pattern) for name, pattern in names)
 
 
 def _stamp(server: Server, cache: Path) -> Path:
@@ -454,4 +330,4 @@ def stack_infos(stacks: Sequence[Stack], builds: Mapping[Path, BuiltServer | Una
 def contract_versions(stacks: Iterable[Stack]) -> dict[str, str]:
     """The digest of each contract of these stacks, as a version: one that changed is another one."""
     found = {stack.server.contract.id: stack.server.contract for stack in stacks}
-    return {f"contract {one.id}": sources_hash(one.folder)[:DIGEST_CHARACTERS] for one in found.values()}
+    return {f"contract {one.id}": sources.sources_hash(one.folder)[:DIGEST_CHARACTERS] for one in found.values()}

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairground.host import Keeper, build
+from fairground.host import Keeper, build, sources
 from fairground.host.build import Unavailable
 from fairground.model import Server
 
@@ -53,7 +53,7 @@ def unavailable(servers: Sequence[Server], environ: Mapping[str, str], cache: Pa
 
 def _needs(server: Server, environ: Mapping[str, str]) -> Iterator[ServerNeed]:
     """The server's needs, up to the first whose program is not there: that one settles it."""
-    content = build.content_hash(server.folder)
+    content = sources.content_hash(server.folder)
     for command in server.needs:
         program = shutil.which(command[0], path=environ.get("PATH"))
         if program is None:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from fairground import records
-from fairground.host import build
+from fairground.host import sources
 from fairground.inputs import lone_variant, revisions, variants
 from fairground.lab.places import Places
 from fairground.model import LabError, storing
@@ -42,7 +42,7 @@ def new(places: Places, name: str, source: str, variant: str = "") -> Path:
     if variant and variant not in known[source].variants:
         raise LabError(f"`{source}` has no variant `{variant}`", f"--variant {'|'.join(known[source].variants)}")
     with storing(target):
-        build.copy_sources(known[source].folder, target)
+        sources.copy_sources(known[source].folder, target)
         if variant:
             lone_variant.keep(target, known[source], variant)
     return target

@@ -15,7 +15,7 @@ from fairground.fleet.choice import Fleet, choose
 from fairground.fleet.cluster import Done
 from fairground.fleet.order import Order, OrderAnswer, OrderWork
 from fairground.fleet.shares import PlanShare
-from fairground.host import build
+from fairground.host import build, sources
 from fairground.inputs import manifest
 from fairground.inputs.hosts import HostsAsked
 from fairground.lab import setup
@@ -105,7 +105,7 @@ def resume(folder: Path, there: Fleet, inputs: Inputs, budget_s: float | None = 
         if records.database_of(head.command):
             sentence = f"`{known.id}` was begun with `--database`, and each host has its own database"
             raise LabError(sentence, "go on on this machine, without `--hosts`")
-        infos = {one.id: replace(head.stacks[one.id], content_hash=build.content_hash(one.server.folder)) for one in chosen}
+        infos = {one.id: replace(head.stacks[one.id], content_hash=sources.content_hash(one.server.folder)) for one in chosen}
         records.require_same(head, replace(head, stacks=infos))
         answers = yield from _ready(there, replace(known.plan, slots=tuple(left)), chosen)
         for one in answers:
@@ -142,9 +142,9 @@ def _ready(there: Fleet, planned: Plan, chosen: Sequence[Stack]) -> Generator[Ev
             )
     yield Said(f"making {plural(len(there.members), 'host')} ready: {', '.join(one.about.name for one in there.members)} …")
     folders = {stack.server.id: stack.server.folder for stack in chosen}
-    sources = {digests[id]: (id, build.pack_sources(folder)) for id, folder in folders.items()}
+    packed = {digests[id]: (id, sources.pack_sources(folder)) for id, folder in folders.items()}
     for host in there.members:
-        cluster.send(there.client, host, sources)
+        cluster.send(there.client, host, packed)
     order = Order(OrderWork.READY, tasks.each_cell_once(planned), digests).to_json()
     answers = [OrderAnswer.from_json(text) for text in cluster.ready(there.client, there.members, order, there.roles)]
     for one in answers:
@@ -161,7 +161,7 @@ def _ready(there: Fleet, planned: Plan, chosen: Sequence[Stack]) -> Generator[Ev
 
 def _digests(chosen: Sequence[Stack]) -> dict[str, str]:
     """Server → the hash of its sources here."""
-    return {stack.server.id: build.sources_hash(stack.server.folder) for stack in chosen}
+    return {stack.server.id: sources.sources_hash(stack.server.folder) for stack in chosen}
 
 
 # ---------------------------------------------------------------- measuring

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fairground import contract
 from fairground.contract import Case
-from fairground.host import build
+from fairground.host import sources
 from fairground.host.cache import cache_of
 from fairground.inputs import contracts, manifest, roots, workload_files
 from fairground.inputs.roots import ROOT
@@ -154,7 +154,7 @@ class Places:
                 f"rename the folder {self.servers / twice[0]}, or read that folder alone: --servers {self.servers}",
             )
         if self.installed:
-            labs = tuple(replace(one, folder=build.working_copy(one.folder, self.cache)) for one in labs)
+            labs = tuple(replace(one, folder=sources.working_copy(one.folder, self.cache)) for one in labs)
         return tuple(sorted((*own, *labs), key=lambda server: server.id))
 
 

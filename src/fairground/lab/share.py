@@ -15,7 +15,7 @@ from fairground import records
 from fairground.fleet.alone import alone
 from fairground.fleet.order import Order, OrderAnswer, OrderWork, Refusal
 from fairground.fleet.others import Others
-from fairground.host import build
+from fairground.host import sources
 from fairground.inputs import manifest
 from fairground.inputs.hosts import HostsAsked
 from fairground.lab import elsewhere, run
@@ -82,7 +82,7 @@ def _servers(order: Order, places: Places, workloads: Sequence[Workload]) -> lis
     """The servers of an order, in the folders of the sources that were sent."""
     found = list[Server]()
     for id, digest in order.servers.items():
-        folder = build.sent_folder(digest, places.cache)
+        folder = sources.sent_folder(digest, places.cache)
         if folder is None:
             raise LabError(f"the sources of the server `{id}` were not sent", None, 3)
         found += manifest.load_servers(folder.parent, places.contracts(), [workload.id for workload in workloads])

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode
 
-from fairground.host import Keeper, build, server
+from fairground.host import Keeper, build, server, sources
 from fairground.model import LabError, foreign
 from fairground.model.contract import Migrations, fill_names
 from fairground.model.known import KnownSecrets
@@ -62,7 +62,7 @@ def _files(one: Migrations) -> Iterator[Path]:
     for name in one.files:
         path = one.folder / name
         inside = (
-            (each for each in build.sources(path) if HISTORY not in each.relative_to(path).parts) if path.is_dir() else (path,)
+            (each for each in sources.walk(path) if HISTORY not in each.relative_to(path).parts) if path.is_dir() else (path,)
         )
         found.update(inside)
     return iter(sorted(found))
