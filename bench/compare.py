@@ -25,7 +25,7 @@ ABOUT = """\
 
 `make bench-compare STACK=SERVER:VARIANT` compares a stack with itself, fresh processes throughout. In some runs a process in the
 second server's group uses up a known share of its CPU: a planted slowdown. What is called is CPU per good answer.
-*More expensive* is then right, and wrong where 0 % was planted. The two servers take turns on the same machine, of 30 ms
+*Costlier* is then right, and wrong where 0 % was planted. The two servers take turns on the same machine, of 30 ms
 and more or of what the options say. *Measured* and *±* (half of a 95 % interval) are medians; how wide the intervals are says how
 restless that machine was. Rows of `go-nethttp:pgx` and `node-fastify:cluster` are older: turns lasted a tenth of a second.
 """

@@ -19,7 +19,7 @@ def test_a_short_log_is_kept(size: int, tmp_path: Path) -> None:
 
 
 def test_a_long_log_keeps_both_ends(tmp_path: Path) -> None:
-    """What is left out is counted in the log itself, and shortening it again leaves out next to nothing."""
+    """What is left out is counted in the log itself, in all where it went on after it was shortened."""
     log = tmp_path / "server.log"
     log.write_bytes(b"begin" + b"x" * 5_000_000 + b"end")
     assert logs.shorten(log) == 3_000_008
@@ -31,3 +31,7 @@ def test_a_long_log_keeps_both_ends(tmp_path: Path) -> None:
     )
     assert len(kept) < 2_000_100
     assert logs.tail_of(log).endswith("xxend")
+    assert logs.shorten(log) == 3_000_008 and log.read_bytes() == kept
+    with open(log, "ab") as more:
+        more.write(b"y" * 1_000)
+    assert logs.shorten(log) == 3_001_008 and b" 3,001,008 bytes are left out " in log.read_bytes()

@@ -21,7 +21,7 @@ def line(quantity: str, ratio: Interval | None, word: DifferenceWord) -> Compari
     )
 
 
-SLOWER, DEARER = line("goodput", SLOW, DifferenceWord.SLOWER), line("server CPU", SLOW, DifferenceWord.SLOWER)
+SLOWER, COSTLIER = line("goodput", SLOW, DifferenceWord.SLOWER), line("server CPU", SLOW, DifferenceWord.SLOWER)
 
 
 @pytest.mark.parametrize(
@@ -42,10 +42,10 @@ def test_the_whole_interval_lies_beyond(rule: str, fails: bool) -> None:
 
 def test_cost_is_held_in_its_own_terms() -> None:
     """CPU that is 6.4 to 11.1 % more breaks a rule of 6 %, and one of 7 % does not; the sentence tells both numbers."""
-    assert fail_on.broken_rules([SLOWER, DEARER], fail_on.parse("costlier:6%")) == (
+    assert fail_on.broken_rules([SLOWER, COSTLIER], fail_on.parse("costlier:6%")) == (
         "ping c100: server CPU is worse by 6.4 % at least (+8.7 % measured), and costlier:6% was asked for",
     )
-    assert fail_on.broken_rules([SLOWER, DEARER], fail_on.parse("costlier:7%")) == ()
+    assert fail_on.broken_rules([SLOWER, COSTLIER], fail_on.parse("costlier:7%")) == ()
 
 
 @pytest.mark.parametrize("word", [DifferenceWord.INCONCLUSIVE, DifferenceWord.EQUIVALENT, DifferenceWord.FASTER])
@@ -57,7 +57,7 @@ def test_only_what_is_called_worse_fails(word: DifferenceWord) -> None:
 def test_each_cell_is_held() -> None:
     """One bad cell among good ones is enough, and each bad one is named."""
     good = line("goodput", Interval(1.1, 1.05, 1.15, 6, 0.95), DifferenceWord.FASTER)
-    assert len(fail_on.broken_rules([good, SLOWER, DEARER], fail_on.parse("any:5%"))) == 2
+    assert len(fail_on.broken_rules([good, SLOWER, COSTLIER], fail_on.parse("any:5%"))) == 2
 
 
 def test_nothing_measured_is_no_pass() -> None:
@@ -65,7 +65,7 @@ def test_nothing_measured_is_no_pass() -> None:
     empty = line("goodput", None, DifferenceWord.INCONCLUSIVE)
     assert not fail_on.is_measured([empty], fail_on.parse("slower:5%"))
     assert not fail_on.is_measured([SLOWER], fail_on.parse("costlier:5%"))
-    assert fail_on.is_measured([empty, DEARER], fail_on.parse("any:5%"))
+    assert fail_on.is_measured([empty, COSTLIER], fail_on.parse("any:5%"))
 
 
 @pytest.mark.parametrize("text", ["worse", "slower", "slower:5", "faster:5%", "slower:-5%", "slower:5% ", ""])

@@ -133,7 +133,7 @@ class _Shown:
         if not self._voice.can_go_on:
             return f"interrupted; what is finished is kept, what was asked is not: ./fairground report {place}"
         again = self._voice.again.replace("RUN", place)
-        named = "" if self._voice.verb == "try" else records.database_again_of(typed.command())  # of a try the record keeps it
+        named = "" if self._voice.verb == "try" else records.options_again_of(typed.command())  # of a try the record keeps it
         return f"interrupted; what is finished is kept. Go on with: ./fairground {again}{named}"
 
     def warn(self) -> None:

@@ -73,6 +73,11 @@ def of_server(gaps: Sequence[Gap], rules: Rules) -> list[Gap]:
     return [gap for gap in gaps if gap.duration_us >= rules.stall_least_us and gap.own_us < rules.stall_own * gap.duration_us]
 
 
+def of_engine(gaps: Sequence[Gap], rules: Rules) -> list[Gap]:
+    """The long gaps in which the engine itself did not run, as far as its own clock tells: these are the machine's."""
+    return [gap for gap in gaps if gap.duration_us >= rules.stall_least_us and gap.own_us >= rules.stall_own * gap.duration_us]
+
+
 def holds_all(gaps: Sequence[Gap], rate_per_s: float, connections: int, rules: Rules) -> bool:
     """True if a stall of the server was so long that a request was due for each connection: then others had to wait for one."""
     return any(gap.duration_us / 1e6 * rate_per_s >= connections for gap in of_server(gaps, rules))

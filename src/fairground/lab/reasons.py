@@ -48,7 +48,7 @@ def try_reasons(
         left_s = end_s - now()
         if left_s < LEAST_S:
             left_out = ", ".join(other.reason for other in asked[place:])
-            again = f"./fairground run --resume {shlex.quote(run.id)} --why 3m{records.database_again_of(inputs.command)}"
+            again = f"./fairground run --resume {shlex.quote(run.id)} --why 3m{records.options_again_of(inputs.command)}"
             yield Said(f"no time is left for {left_out}: {again}")
             return
         share_s = left_s / max(1, min(len(asked) - place, int(left_s // EACH_S)))

@@ -67,7 +67,7 @@ def record_units(record: Record[Any, Any], units: Units) -> Iterator[Event]:
     yield RecordOpened(record)
     kind = record.head.kind
     again = f"./fairground {BY_OPTION.get(kind, VERBS[kind])} --resume {shlex.quote(str(record.folder))}"
-    again += "" if kind is RecordKind.TRY else records.database_again_of(record.head.command)
+    again += "" if kind is RecordKind.TRY else records.options_again_of(record.head.command)
     with error.resumable(record.folder, again), records.hold_record(record.folder), closing(units):
         records.require_unchanged(record)
         try:

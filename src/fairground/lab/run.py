@@ -87,7 +87,7 @@ def end(folder: Path, inputs: Inputs) -> Iterator[Event]:
 
 def resumable(folder: Path, inputs: Inputs, budget_s: float | None = None) -> AbstractContextManager[None]:
     """Add the command that goes on with the run, under its new budget, to whatever the machine refuses meanwhile."""
-    more = records.database_again_of(inputs.command) + ("" if budget_s is None else f" --budget {budget_s:g}s")
+    more = records.options_again_of(inputs.command) + ("" if budget_s is None else f" --budget {budget_s:g}s")
     return error.resumable(folder, f"./fairground run --resume {shlex.quote(str(folder))}{more}")
 
 

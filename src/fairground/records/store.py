@@ -12,7 +12,6 @@ A number that is not finite is written as null, for JSON has no other word for i
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -24,7 +23,7 @@ from fairground.judge import thresholds
 from fairground.model import SCHEMA_VERSION, LabError, Plan, secret
 from fairground.model.changes import changes
 from fairground.model.record import ComparisonAsked, Head, Record, RecordEnd, RecordKind, TryAsked
-from fairground.records import journal, shapes
+from fairground.records import again, journal, shapes
 from fairground.records.shapes import END, ENTRIES, HEAD, MEND, SHAPES
 
 MOST_COMMAND = 65_536
@@ -124,36 +123,15 @@ def kind_and_start(folder: Path) -> tuple[RecordKind, float] | None:
 # ---------------------------------------------------------------- going on
 
 
-def database_of(command: str) -> str:
-    """The option by which a command names its database, such as ` --database @FILE`; empty where it names none.
-
-    What follows `--` is a service's own.
-    """
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return ""
-    words = words[: words.index("--")] if "--" in words else words
-    values = [word.partition("=")[2] or "".join(words[place + 1 : place + 2]) for place, word in enumerate(words)
-              if word.partition("=")[0] == "--database"]  # fmt: skip
-    return f" --database {shlex.quote(values[-1])}" if values else ""
-
-
-def database_again_of(command: str) -> str:
-    """The option as a person has to type it again: a URL is theirs to fill in where a secret was taken out of it."""
-    option = database_of(command)
-    return " --database URL" if secret.HIDDEN in option else option
-
-
 def require_database(before: Head[Any], url: str | None) -> None:
     """Raise LabError if a record of a given database would go on on the lab's own, or the reverse.
 
-    Whether two given ones are the same server is not checked: a record does not keep where its server was.
+    Whether two given ones are the same server is not checked.
     """
-    begun = database_of(before.command)
+    begun = again.database_of(before.command)
     if begun and url is None:
         sentence = f"`{before.id}` was begun with `--database`, and does not go on with the lab's own server"
-        raise LabError(sentence, f"name it again:{database_again_of(before.command)}")
+        raise LabError(sentence, f"name it again:{again.options_again_of(before.command)}")
     if url is not None and not begun:
         sentence = f"`{before.id}` was begun without `--database`, and goes on with the lab's own server"
         raise LabError(sentence, "leave it out, or begin anew")

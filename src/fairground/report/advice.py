@@ -15,7 +15,10 @@ CONTRACT = "./fairground init my-app --openapi FILE"
 
 
 def sentences(found: Visit, asked: TryAsked) -> tuple[str, ...]:
-    """Say what limited a service as far as that was seen, and what to try next, each with its command."""
+    """Say what limited a service, as far as that was seen, and what to try next.
+
+    Each suggestion has its command or its option.
+    """
     return tuple(_sentences(found, asked))
 
 

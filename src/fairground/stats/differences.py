@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from fairground.stats.fit import Estimate
-from fairground.stats.intervals import Interval, logarithms_of, student
+from fairground.stats.intervals import Interval, logarithms_of, mean_and_error_of, student
 
 PRACTICAL = 0.03
 """A difference below this share is of no practical interest; inside ± this share two stacks are equivalent."""
@@ -71,9 +71,7 @@ def estimate_of(ratios: Sequence[float]) -> Estimate | None:
     logs, count = logarithms_of(ratios), len(ratios)
     if count < 2:
         return None
-    mean = math.fsum(logs) / count
-    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in logs) / (count - 1))
-    return Estimate(mean, spread / math.sqrt(count), count - 1, count)
+    return Estimate(*mean_and_error_of(logs), count - 1, count)
 
 
 def _word(logs: Interval, practical: float, floor: float = 0.0) -> DifferenceWord:

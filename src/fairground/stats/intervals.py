@@ -58,11 +58,16 @@ def t_interval(values: Sequence[float], confidence: float = 0.95) -> Interval | 
         raise ValueError("an interval needs finite values")
     if len(values) < 2:
         return None
+    mean, error = mean_and_error_of(values)
+    half = student(len(values) - 1, (1 + confidence) / 2) * error
+    return Interval(mean, mean - half, mean + half, len(values), confidence)
+
+
+def mean_and_error_of(values: Sequence[float]) -> tuple[float, float]:
+    """The mean of at least two values (any unit), and its standard error s/√n."""
     count = len(values)
     mean = math.fsum(values) / count
-    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1))
-    half = student(count - 1, (1 + confidence) / 2) * spread / math.sqrt(count)
-    return Interval(mean, mean - half, mean + half, count, confidence)
+    return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1)) / math.sqrt(count)
 
 
 def ratio_interval(numerators: Sequence[float], denominators: Sequence[float], confidence: float = 0.95) -> Interval | None:

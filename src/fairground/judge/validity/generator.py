@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fairground.judge.stalls import of_server, stall_words
+from fairground.judge.stalls import of_engine, of_server, stall_words
 from fairground.judge.thresholds import Rules, standard
 from fairground.judge.validity.check import CheckReading, TrialFacts, ValidityCheck
 from fairground.model import Evidence, Result
@@ -170,13 +170,15 @@ def _little(facts: TrialFacts, _: Rules) -> CheckReading | None:
 
 def _starved(facts: TrialFacts, rules: Rules) -> CheckReading | None:
     """V6. Latency that is lacking where requests from before the window explain it: connections that waited for such requests
-    while others were served again and again, or all of them in a stall. Those waits are among no latencies of the window."""
+    while others were served again and again, or all of them in a stall. Those waits are among no latencies of the window. What
+    they waited while the engine itself stood still is the machine's."""
     busy = _busy(facts)
     if busy is None:
         return None
-    held = max(0.0, -busy.off - busy.inside) if busy.oldest > busy.inside else 0.0
-    gaps = of_server((facts.result.gaps if facts.result else None) or (), rules)
-    silent = sum(gap.duration_us for gap in gaps) / (facts.window_s * 1e6) if facts.window_s else 0.0
+    told = (facts.result.gaps if facts.result else None) or ()
+    gaps = of_server(told, rules)
+    silent, asleep = (sum(gap.duration_us for gap in some) / (facts.window_s * 1e6) for some in (gaps, of_engine(told, rules)))
+    held = max(0.0, -busy.off - busy.inside - asleep) if busy.oldest > busy.inside else 0.0
     who = stall_words(gaps) if gaps and silent >= held else "some wait while others are served again and again"
     words = (
         f"requests that began before the window held {-busy.off:.0%} of the connections' time in it, the longest was"

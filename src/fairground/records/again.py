@@ -1,0 +1,41 @@
+"""The options of a command that `--resume` needs again, because a record keeps none of them: its database and its hosts."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+
+from fairground.model import secret
+
+OF_HOSTS = ("--place", "--hosts", "--tls")
+
+
+def database_of(command: str) -> str:
+    """The option by which a command names its database, such as ` --database @FILE`; empty where it names none."""
+    return _written([*_given(command, ["--database"])][-1:])
+
+
+def options_again_of(command: str) -> str:
+    """The options that `--resume` needs again, as a person has to type them; empty where it needs none.
+
+    A URL is theirs to fill in where a secret was taken out of it.
+    """
+    option = database_of(command)
+    return (" --database URL" if secret.HIDDEN in option else option) + _written([*_given(command, OF_HOSTS)])
+
+
+def _given(command: str, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The options of these names that a command has, in its order, with their values. What follows `--` is a service's own."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return
+    words = words[: words.index("--")] if "--" in words else words
+    for place, word in enumerate(words):
+        name, joined, value = word.partition("=")
+        if name in names and (joined or place + 1 < len(words)):
+            yield name, value if joined else words[place + 1]
+
+
+def _written(options: Sequence[tuple[str, str]]) -> str:
+    return "".join(f" {name} {shlex.quote(value)}" for name, value in options)
