@@ -9,7 +9,7 @@ import pytest
 
 from fairground.claims import sureness
 from fairground.claims.events import none_again_after
-from fairground.claims.sureness import LOOKS, again, blocks_needed, decide
+from fairground.claims.sureness import LOOKS, again, blocks_needed, decide, verdict_of
 from fairground.claims.verdict import ClaimJudgement, ClaimVerdict, VerdictGrade
 from fairground.model import Claim
 from fairground.stats.fit import Estimate
@@ -56,7 +56,7 @@ def test_what_is_foretold_comes_as_often(op: str) -> None:
         found = decide(op, one)
         if found.again is not None and 0.02 < found.again < 0.98:
             told.append(found.again)
-            came.append(decide(op, other).verdict is found.verdict)
+            came.append(verdict_of(op, other) is found.verdict)
     assert len(told) > 300
     assert sum(came) / len(came) == pytest.approx(sum(told) / len(told), abs=0.08)
 
@@ -76,8 +76,8 @@ def test_one_of_many_rivals_is_slower_by_chance() -> None:
     alone = together = 0
     for _ in range(rounds):
         seen = [at(float(z)) for z in draw.normal(0, 1, rivals)]
-        alone += any(decide(">", one).verdict is FAILS for one in seen)
-        together += any(decide(">", one, rivals).verdict is FAILS for one in seen)
+        alone += any(verdict_of(">", one) is FAILS for one in seen)
+        together += any(verdict_of(">", one, rivals) is FAILS for one in seen)
     assert alone / rounds > 0.15
     assert together / rounds < 0.04
 
@@ -105,7 +105,7 @@ def test_as_many_blocks_decide_as_are_forecast(op: str, middle: float, rivals: i
     def decided(blocks: int) -> float:
         error = 0.10 / math.sqrt(blocks)
         fresh = (Estimate(float(seen), error, MANY, blocks) for seen in draw.normal(middle, error, 2000))
-        return sum(decide(op, one, rivals, miss).verdict.decided for one in fresh) / 2000
+        return sum(verdict_of(op, one, rivals, miss).decided for one in fresh) / 2000
 
     assert decided(needed) > 0.77
     assert needed == 5 or decided(needed - 1) < 0.83
@@ -128,8 +128,8 @@ def test_who_looks_often_is_held_to_it() -> None:
     for _ in range(rounds):
         logs = draw.normal(0, 1, 8)
         looks = [Estimate(float(logs[:count].mean()), 1 / math.sqrt(count), MANY, count) for count in (2, 4, 6, 8)]
-        once += any(decide(">", one).verdict is not OPEN for one in looks)
-        held += any(decide(">", one, miss=LOOKS[4]).verdict is not OPEN for one in looks)
+        once += any(verdict_of(">", one) is not OPEN for one in looks)
+        held += any(verdict_of(">", one, miss=LOOKS[4]) is not OPEN for one in looks)
     assert once / rounds > 0.09
     assert held / rounds < 0.065
 

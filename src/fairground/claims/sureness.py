@@ -49,17 +49,21 @@ class SureVerdict:
 
 
 def decide(op: str, found: Estimate, rivals: int = 1, miss: float = DECIDED) -> SureVerdict:
-    """The verdict on a logarithm that a claim holds against 0.
+    """The verdict on a logarithm that a claim holds against 0, and how sure it is."""
+    verdict = verdict_of(op, found, rivals, miss)
+    if verdict is ClaimVerdict.INCONCLUSIVE:
+        return SureVerdict(verdict, needs=blocks_needed(op, found, rivals, miss))
+    foretold = again(op, verdict, found, miss_of(verdict, rivals, miss))
+    return SureVerdict(verdict, grade_of(partial(_compared, op, found), verdict, rivals, miss), foretold)
+
+
+def verdict_of(op: str, found: Estimate, rivals: int = 1, miss: float = DECIDED) -> ClaimVerdict:
+    """The verdict alone.
 
     A claim about the first of all does not hold as soon as one rival says so: of many equal ones, one would by chance. So that
     answer is held to their number. That it holds needs all of them, and is not.
     """
-    at = partial(_compared, op, found)
-    verdict = correct(at, rivals, miss)
-    if verdict is ClaimVerdict.INCONCLUSIVE:
-        return SureVerdict(verdict, needs=blocks_needed(op, found, rivals, miss))
-    foretold = again(op, verdict, found, miss_of(verdict, rivals, miss))
-    return SureVerdict(verdict, grade_of(at, verdict, rivals, miss), foretold)
+    return correct(partial(_compared, op, found), rivals, miss)
 
 
 def correct(at: Callable[[float], ClaimVerdict], rivals: int, miss: float) -> ClaimVerdict:

@@ -13,6 +13,7 @@ import typer
 from fairground import fleet
 from fairground.cli import columns, streams
 from fairground.cli.options import Json
+from fairground.fleet import tls
 from fairground.inputs.hosts import HostsAsked
 from fairground.lab.places import Places
 from fairground.model import LabError
@@ -44,9 +45,9 @@ def serve(
     Examples: ./fairground host serve · ./fairground host serve --address 10.0.0.5 --tls certificate
     """
     fleet.require_dask()
-    from fairground.fleet import scheduler, tls
-
     at = tls.address(address, tls_folder)
+    from fairground.fleet import scheduler  # loads Dask, for most of a second
+
     folder = tls_folder or Places.of(os.environ).cache / "tls"
     certificate = tls.make_certificate(folder) if at.tls else None
 
@@ -83,35 +84,38 @@ def join(
     name: Annotated[
         str | None, typer.Option("--name", metavar="NAME", help="What it is called (default: the host's name).")
     ] = None,
-    tls: TLS = None,
+    tls_folder: TLS = None,
 ) -> None:
     """This machine takes part, until it is interrupted: it builds and measures what it is given.
 
     Examples: ./fairground host join tls://10.0.0.5:8786 --allow servers/ --tls certificate
     """
     fleet.require_dask()
-    from fairground.fleet import here, worker
-    from fairground.fleet.tls import link
-    from fairground.lab import joining, setup
+    at, certificate = tls.link(address, tls_folder)
+    from fairground.fleet import here
+    from fairground.lab import setup
 
-    at, certificate = link(address, tls)
     places = Places.of(os.environ)
     said = here.about_here(name, allow or (), role or (), setup.lab_version(), places.environ.get("PATH"))
-    one = joining.worker_of(places, said, HostsAsked(str(at), tls))
+    from fairground.fleet import worker
+    from fairground.lab import joining
+
+    one = joining.worker_of(places, said, HostsAsked(str(at), tls_folder))
     worker.join(at, certificate, one, here.resources(said), lambda: streams.note(f"host {said.name} has joined {at}"))
 
 
 @host.command("list")
-def list_(address: Where, tls: TLS = None, as_json: Json = False) -> None:
+def list_(address: Where, tls_folder: TLS = None, as_json: Json = False) -> None:
     """Show who has joined: what each machine is, which roles it takes, and whether it can measure for this lab.
 
     Examples: ./fairground host list 127.0.0.1:8786 · ./fairground host list tls://10.0.0.5:8786 --tls certificate --json
     """
     fleet.require_dask()
+    at, certificate = tls.link(address, tls_folder)
     from fairground.fleet import choice
     from fairground.lab import setup
 
-    rows = choice.rows(address, tls, setup.lab_version())
+    rows = choice.rows(at, certificate, setup.lab_version())
     if as_json:
         streams.document({"hosts": rows})
         return
@@ -133,7 +137,7 @@ def _shown(value: Any) -> str:
 def share(
     name: Annotated[str, typer.Option("--name", help="Of this host.")],
     hosts: Annotated[str, typer.Option("--hosts", help="Where the hosts of other roles have joined.")] = "",
-    tls: TLS = None,
+    tls_folder: TLS = None,
 ) -> None:
     """Carry out the order on standard input. A host's worker starts this.
 
@@ -149,7 +153,7 @@ def share(
             "what came on standard input is no order of a lab", "a host's worker starts this, and nobody else"
         ) from None
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    answered = answer(order, Places.of(os.environ), name, HostsAsked(hosts, tls)).to_json()
+    answered = answer(order, Places.of(os.environ), name, HostsAsked(hosts, tls_folder)).to_json()
     sys.stdout.buffer.write(answered)
     sys.stdout.buffer.flush()
 

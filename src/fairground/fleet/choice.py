@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from fairground.fleet import about, cluster, tls
+from fairground.fleet import about, cluster
 from fairground.fleet.cluster import Member
+from fairground.fleet.tls import Certificate, SchedulerAddress
 from fairground.model import LabError, Seats
 
 
@@ -65,12 +65,11 @@ def choose(members: Sequence[Member], version: str, wanted: Sequence[str], at: s
     return Fleet(tuple(one for one in fit if one.about.name in group), tuple(remarks), tuple(roles))
 
 
-def rows(address: str, folder: Path | None, version: str) -> list[dict[str, Any]]:
+def rows(at: SchedulerAddress, certificate: Certificate | None, version: str) -> list[dict[str, Any]]:
     """List who has joined, for `host list`. LabError where nobody answers.
 
     Machines of one number, `kind`, can measure one run. `version`: that of this lab.
     """
-    at, certificate = tls.link(address, folder)
     with cluster.connect(at, certificate) as client:
         members = cluster.members(client)
     kinds = about.groups([one.about for one in members])
