@@ -21,6 +21,7 @@ from builders.stored import SCHEMA_FILE, START, head, new, small_plan, trial, wr
 from fairground import model, records
 from fairground.model import Ending, LabError, Limit, Machine, StackInfo, StorageError
 from fairground.model.record import Listed, RecordEnd, RecordKind
+from fairground.model.resume import database_of, options_again_of
 
 ENDS = {kind: Ending(1, "it is whole") if kind is RecordKind.RUN else RecordEnd(START + 9, "it is whole") for kind in RecordKind}
 
@@ -261,15 +262,15 @@ def test_no_runs_at_all(tmp_path: Path) -> None:
 )
 def test_the_database_of_a_command(command: str, option: str) -> None:
     """The option as it was typed, or nothing: a service has options of its own."""
-    assert records.database_of(command) == option
+    assert database_of(command) == option
 
 
 def test_a_database_is_named_again_without_what_was_hidden() -> None:
     """No login works with what stands in a password's place."""
     hidden = "./fairground run --database 'postgresql://me:(hidden)@host/x'"
-    assert records.options_again_of(hidden) == " --database URL"
-    assert records.options_again_of("./fairground run --database @db") == " --database @db"
-    assert records.options_again_of("./fairground check x") == ""
+    assert options_again_of(hidden) == " --database URL"
+    assert options_again_of("./fairground run --database @db") == " --database @db"
+    assert options_again_of("./fairground check x") == ""
     before = replace(head(RecordKind.CAPACITY), command=hidden)
     with pytest.raises(LabError) as raised:
         records.require_database(before, None)
@@ -280,8 +281,8 @@ def test_hosts_are_named_again() -> None:
     """A record says who was elsewhere, and not by which address; the options of a service are its own."""
     typed = "./fairground run --hosts=10.0.0.7:8786 -s one --place server=a --tls 'my certificate' --place database=b -- app --hosts x"
     again = " --hosts 10.0.0.7:8786 --place server=a --tls 'my certificate' --place database=b"
-    assert records.options_again_of(typed) == again
-    assert records.options_again_of(f"./fairground run --database @db{again}") == f" --database @db{again}"
+    assert options_again_of(typed) == again
+    assert options_again_of(f"./fairground run --database @db{again}") == f" --database @db{again}"
 
 
 def test_a_record_goes_on_where_it_began() -> None:

@@ -194,6 +194,8 @@ def test_the_durability_of_a_given_server_is_not_the_labs() -> None:
         assert said in page._constants(run)
         assert run.durability_of(run.trials[0].cell.settings) in text_of(trial_page.html(run, run.trials[0]))
         assert any("Durability is relaxed" in one for one in words.doubts(run, boards(run))) is (run is own)
+        rows = csv.DictReader(io.StringIO(page.summary_csv(run)))
+        assert {row["durability"] for row in rows} == {run.durability_of(run.trials[0].cell.settings)}
 
 
 def test_doubts_follow_the_facts_of_the_run() -> None:

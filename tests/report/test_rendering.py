@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from builders.stored import written
-from fairground.model import CellSettings, Load
+from fairground.model import CellSettings, Durability, Load
 from fairground.model.record import CapacityAsked, ComparisonAsked, Record, RecordKind, TryAsked
 from fairground.report.rendering import render
 
@@ -19,10 +19,12 @@ COMPARED = ComparisonAsked("a", "b", "one:a", "one:b", None, "ping", Load(), PLA
 SOUGHT = CapacityAsked((("one:plain", "ping"),), "p99<50ms", 60.0, 0.05, Load(), PLACED, 1)
 
 
-def page_of(results: Path, kind: RecordKind, asked: Any) -> str:
+def page_of(results: Path, kind: RecordKind, asked: Any, command: str = "./fairground") -> str:
     """The page of a record without entries, of a machine with one core."""
     record: Record[Any, Any] = written(results, kind, entries=0)
-    head = replace(record.head, asked=asked, versions={"fairground": "1"}, machine=replace(record.head.machine, cores=1))
+    head = replace(
+        record.head, command=command, asked=asked, versions={"fairground": "1"}, machine=replace(record.head.machine, cores=1)
+    )
     return render(replace(record, head=head)).files[-1][1]
 
 
@@ -34,6 +36,16 @@ def test_the_page_says_where_a_placed_generator_is(kind: RecordKind, asked: Any,
     assert "Generator, servers and database share this machine: the rat" in page_of(
         tmp_path, kind, replace(asked, settings=CellSettings())
     )
+
+
+@pytest.mark.parametrize(("kind", "asked"), [(RecordKind.COMPARISON, COMPARED), (RecordKind.CAPACITY, SOUGHT)])
+def test_a_given_server_has_a_durability_of_its_own(kind: RecordKind, asked: Any, tmp_path: Path) -> None:
+    """Nobody relaxed it; where its commits were asked to wait for the disk, they did."""
+    durable = replace(asked, settings=replace(PLACED, durability=Durability.DURABLE))
+    given = "./fairground compare one:a one:b --database @url"
+    assert "relaxed durability" in page_of(tmp_path, kind, asked)
+    assert "the server&#39;s own durability" in page_of(tmp_path, kind, asked, given)
+    assert ", durable" in page_of(tmp_path, kind, durable, given)
 
 
 def test_where_a_service_is_nobody_claims(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import typer
 
-from fairground import records
 from fairground.cli import say, typed
 from fairground.cli.arguments import takes
 from fairground.cli.follow import Voice, follow
@@ -21,6 +20,7 @@ from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.lab.run import run_suite
 from fairground.model import Suite
+from fairground.model.resume import database_of
 
 
 @takes(options.VERSION, options.SEATS, options.WHY, options.NO_PRIOR, *(one for one in options.SHARED if one.name != "servers"))
@@ -37,7 +37,7 @@ def demo(_: typer.Context, given: Given) -> None:
     said = ((option.spelling, given[option.name]) for option in (options.VERSION, options.SEATS))
     alone = [options.NO_PRIOR.spelling] if given["no_prior"] else []
     command = " ".join(["./fairground demo", *(f"{spelling} {text}" for spelling, text in said if text is not None), *alone])
-    command += records.database_of(typed.command())
+    command += database_of(typed.command())
     inputs = Inputs(places, command, database, why_s=reasons.budget_s(given["why"]), prior=not given["no_prior"])
     voice = Voice(given["quiet"], given["as_json"])
     if not (voice.quiet or voice.as_json) and (found := first.look(suite, inputs)) is not None:

@@ -41,6 +41,7 @@ from fairground.lab.events import (
 from fairground.model import SCHEMA_VERSION, Progress, foreign
 from fairground.model.experiment import Start, WhyAsked
 from fairground.model.record import CapacityAsked, ComparisonAsked, Record, RecordKind
+from fairground.model.resume import options_again_of
 from fairground.report.run import why
 
 Work = Callable[[Sink], Iterator[Event]]
@@ -133,7 +134,7 @@ class _Shown:
         if not self._voice.can_go_on:
             return f"interrupted; what is finished is kept, what was asked is not: ./fairground report {place}"
         again = self._voice.again.replace("RUN", place)
-        named = "" if self._voice.verb == "try" else records.options_again_of(typed.command())  # of a try the record keeps it
+        named = "" if self._voice.verb == "try" else options_again_of(typed.command())  # of a try the record keeps it
         return f"interrupted; what is finished is kept. Go on with: ./fairground {again}{named}"
 
     def warn(self) -> None:

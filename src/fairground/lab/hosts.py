@@ -23,6 +23,7 @@ from fairground.lab.events import Absent, Began, Event, Planned, Said, TrialDone
 from fairground.lab.preparation import Inputs
 from fairground.lab.run import check_plan, end, require_stacks, resumable, texts, without_own_version
 from fairground.model import Ending, LabError, Plan, PlanSlot, Run, Stack, Suite, Trial
+from fairground.model.resume import database_of
 from fairground.records import host_trial
 from fairground.report.text.words import plural
 from fairground.run import plan, stopping
@@ -102,7 +103,7 @@ def resume(folder: Path, there: Fleet, inputs: Inputs, budget_s: float | None = 
         require_stacks(known, left, chosen, inputs.places)
         head = records.read_head(folder)
         records.require_unheld(folder)
-        if records.database_of(head.command):
+        if database_of(head.command):
             sentence = f"`{known.id}` was begun with `--database`, and each host has its own database"
             raise LabError(sentence, "go on on this machine, without `--hosts`")
         infos = {one.id: replace(head.stacks[one.id], content_hash=sources.content_hash(one.server.folder)) for one in chosen}

@@ -7,13 +7,14 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from fairground import records, topology
+from fairground import topology
 from fairground.inputs import numbers
 from fairground.lab import pages, why
 from fairground.lab.events import Event, Finished, Said, TriedReason, Trying
 from fairground.lab.preparation import Inputs
 from fairground.model import LabError, MachineError, Run
 from fairground.model.experiment import WhyAsked
+from fairground.model.resume import database_of, options_again_of
 from fairground.report.run.why import TriedBy
 from fairground.run.doubts import EACH_S, doubts
 from fairground.stats.effects import Outcome
@@ -48,7 +49,7 @@ def try_reasons(
         left_s = end_s - now()
         if left_s < LEAST_S:
             left_out = ", ".join(other.reason for other in asked[place:])
-            again = f"./fairground run --resume {shlex.quote(run.id)} --why 3m{records.options_again_of(inputs.command)}"
+            again = f"./fairground run --resume {shlex.quote(run.id)} --why 3m{options_again_of(inputs.command)}"
             yield Said(f"no time is left for {left_out}: {again}")
             return
         share_s = left_s / max(1, min(len(asked) - place, int(left_s // EACH_S)))
@@ -64,7 +65,7 @@ def try_reasons(
 
 def _experiment(asked: WhyAsked, inputs: Inputs) -> Iterator[Event]:
     words = ["why", asked.run, *asked.cell.id.split(), "--reason", asked.reason, "--budget", f"{asked.budget_s:.0f}s"]
-    command = f"./fairground {shlex.join(words)}{records.database_of(inputs.command)}"
+    command = f"./fairground {shlex.join(words)}{database_of(inputs.command)}"
     for event in why.try_reason(replace(inputs, command=command), asked):
         if isinstance(event, Finished):
             pages.write(event.record)

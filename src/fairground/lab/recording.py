@@ -16,6 +16,7 @@ from fairground.lab.events import Event, Finished, RecordOpened, UnitDone
 from fairground.lab.preparation import Inputs, Testbed
 from fairground.model import SCHEMA_VERSION, LabError, MachineError, StackInfo, error
 from fairground.model.record import Head, Record, RecordEnd, RecordKind
+from fairground.model.resume import options_again_of
 
 VERBS: Mapping[RecordKind, str] = {
     RecordKind.COMPARISON: "compare",
@@ -67,7 +68,7 @@ def record_units(record: Record[Any, Any], units: Units) -> Iterator[Event]:
     yield RecordOpened(record)
     kind = record.head.kind
     again = f"./fairground {BY_OPTION.get(kind, VERBS[kind])} --resume {shlex.quote(str(record.folder))}"
-    again += "" if kind is RecordKind.TRY else records.options_again_of(record.head.command)
+    again += "" if kind is RecordKind.TRY else options_again_of(record.head.command)
     with error.resumable(record.folder, again), records.hold_record(record.folder), closing(units):
         records.require_unchanged(record)
         try:

@@ -14,6 +14,7 @@ from fairground.lab.events import Absent, Event, Planned, Replicated, Replicatin
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.model import LabError, Plan, Run, Suite, storing
+from fairground.model.resume import database_of
 from fairground.records import journal
 from fairground.report import replication, splice
 from fairground.report.replication import Replication
@@ -50,7 +51,7 @@ class ReplicationAsked:
 
 def replicate_suites(inputs: Inputs, asked: ReplicationAsked, sink: Sink = unheard) -> Generator[Event]:
     """Measure the suite's cells, or take runs that are there; the last event is `Replicated`."""
-    chosen, carried = suite(inputs, asked), replace(inputs, command=asked.command + records.database_of(inputs.command))
+    chosen, carried = suite(inputs, asked), replace(inputs, command=asked.command + database_of(inputs.command))
     if asked.of_runs:
         yield _judged(chosen, _named(chosen, inputs, asked), asked)
     elif asked.decided:
@@ -153,7 +154,7 @@ def plans_of(inputs: Inputs, asked: ReplicationAsked) -> dict[str, Plan]:
     if asked.of_runs or asked.resume is not None:
         raise LabError("a run that is there needs no plan", "leave out `--dry-run`, or `--run` and `--resume`")
     names = with_claims(inputs.places) if asked.suite == ALL else [asked.suite]
-    carried = replace(inputs, command=asked.command + records.database_of(inputs.command))
+    carried = replace(inputs, command=asked.command + database_of(inputs.command))
     return {name: run.dry_run(suite(inputs, replace(asked, suite=name)), carried) for name in names}
 
 

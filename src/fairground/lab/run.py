@@ -16,6 +16,7 @@ from fairground.lab.events import Began, Event, Planned, Said, Sink, TrialDone, 
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs, Testbed, prepare
 from fairground.model import OWN_MAJOR, LabError, LoadRequest, Plan, PlanSlot, Run, Stack, Suite, Workload, error, secret
+from fairground.model.resume import options_again_of
 from fairground.postgres import databases
 from fairground.run import ceilings, plan, remembering, runner
 
@@ -87,7 +88,7 @@ def end(folder: Path, inputs: Inputs) -> Iterator[Event]:
 
 def resumable(folder: Path, inputs: Inputs, budget_s: float | None = None) -> AbstractContextManager[None]:
     """Add the command that goes on with the run, under its new budget, to whatever the machine refuses meanwhile."""
-    more = records.options_again_of(inputs.command) + ("" if budget_s is None else f" --budget {budget_s:g}s")
+    more = options_again_of(inputs.command) + ("" if budget_s is None else f" --budget {budget_s:g}s")
     return error.resumable(folder, f"./fairground run --resume {shlex.quote(str(folder))}{more}")
 
 

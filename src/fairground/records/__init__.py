@@ -5,7 +5,6 @@ has of its own. `listing` finds records in a folder of results, `removal` clears
 `memory` keeps what runs scattered by, in the cache.
 """
 
-from fairground.records.again import database_of, options_again_of
 from fairground.records.hold import hold_record, is_held, require_unheld
 from fairground.records.journal import scrub_folder
 from fairground.records.listing import Damaged, find, find_run, is_kind, list_all, of_kind, size
@@ -61,7 +60,6 @@ __all__ = [
     "clear",
     "create",
     "create_run",
-    "database_of",
     "discard",
     "done_of",
     "done_slots",
@@ -82,7 +80,6 @@ __all__ = [
     "load_memory",
     "load_run",
     "of_kind",
-    "options_again_of",
     "own_of",
     "read_head",
     "reopen_run",

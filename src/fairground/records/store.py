@@ -23,7 +23,8 @@ from fairground.judge import thresholds
 from fairground.model import SCHEMA_VERSION, LabError, Plan, secret
 from fairground.model.changes import changes
 from fairground.model.record import ComparisonAsked, Head, Record, RecordEnd, RecordKind, TryAsked
-from fairground.records import again, journal, shapes
+from fairground.model.resume import database_of, options_again_of
+from fairground.records import journal, shapes
 from fairground.records.shapes import END, ENTRIES, HEAD, MEND, SHAPES
 
 MOST_COMMAND = 65_536
@@ -128,10 +129,10 @@ def require_database(before: Head[Any], url: str | None) -> None:
 
     Whether two given ones are the same server is not checked.
     """
-    begun = again.database_of(before.command)
+    begun = database_of(before.command)
     if begun and url is None:
         sentence = f"`{before.id}` was begun with `--database`, and does not go on with the lab's own server"
-        raise LabError(sentence, f"name it again:{again.options_again_of(before.command)}")
+        raise LabError(sentence, f"name it again:{options_again_of(before.command)}")
     if url is not None and not begun:
         sentence = f"`{before.id}` was begun without `--database`, and goes on with the lab's own server"
         raise LabError(sentence, "leave it out, or begin anew")

@@ -168,7 +168,7 @@ def _board(run: Run, cells: list[Cell], known: Mapping[Cell, BoardRow], judge: J
         first.load.id,
         f"pool {first.settings.pool_size}" + (" per worker" if first.settings.pool_scope is PoolScope.PER_WORKER else ""),
         f"{first.settings.workers} workers",
-        str(first.settings.durability),
+        run.durability_of(first.settings),
         "prepared" if first.settings.prepared else "unprepared",
         *resources(first.settings),
         *([postgres(first.settings)] if told else []),

@@ -9,9 +9,10 @@ from typing import Any
 
 from fairground.capacity.cells import capacities_of
 from fairground.capacity.service.known import service_of
-from fairground.model import SCHEMA_VERSION, CellSettings, Machine
+from fairground.model import SCHEMA_VERSION, CellSettings, Durability, Machine
 from fairground.model.count import CountAsked, CountedStart
 from fairground.model.record import Record, RecordKind
+from fairground.model.resume import database_of
 from fairground.report import capacity, comparison, counts, experiment, frame, visit
 from fairground.report.compared import comparison_of
 from fairground.report.counts import CountReport
@@ -121,10 +122,17 @@ def _facts(record: Record[Any, Any]) -> tuple[str, ...]:
         return here
     return (
         *here,
-        f"PostgreSQL {record.head.versions.get('PostgreSQL', 'unknown')}, {settings.durability} durability",
+        f"PostgreSQL {record.head.versions.get('PostgreSQL', 'unknown')}, {_durability(record)}",
         f"{workers} worker{'s' if workers > 1 else ''}, pool of {settings.pool_size}",
         *([] if path.id == "direct" else [f"path {path.id}"]),
     )
+
+
+def _durability(record: Record[Any, Any]) -> str:
+    """Say what the commits of a capacity or a comparison waited for."""
+    if record.head.asked.settings.durability is Durability.DURABLE:
+        return "durable"
+    return "the server's own durability" if database_of(record.head.command) else "relaxed durability"
 
 
 def _shared(record: Record[Any, Any]) -> str:

@@ -139,7 +139,7 @@ def summary_csv(run: Run) -> str:
     writer = csv.writer(sink, lineterminator="\n")
     writer.writerow(COLUMNS)
     for trial in run.trials:
-        writer.writerow([_csv_cell(value) for value in _csv_values(trial)])
+        writer.writerow([_csv_cell(value) for value in _csv_values(run, trial)])
     return sink.getvalue()
 
 
@@ -151,7 +151,7 @@ def _csv_cell(value: object) -> object:
     return f"'{text}" if text.startswith(FORMULAS) else text
 
 
-def _csv_values(trial: Trial) -> tuple[object, ...]:
+def _csv_values(run: Run, trial: Trial) -> tuple[object, ...]:
     cell, result, numbered = trial.cell, trial.result, trial.goodput_per_s is not None
     latency = result.latency_ok if result and numbered else None
     window, life = (result.window, result.life) if result else (None, None)
@@ -168,7 +168,7 @@ def _csv_values(trial: Trial) -> tuple[object, ...]:
         cell.workload,
         cell.topology.id,
         cell.load.id,
-        str(cell.settings.durability),
+        run.durability_of(cell.settings),
         cell.settings.pool_size,
         cell.settings.postgres_version,
         str(trial.verdict),
