@@ -134,6 +134,8 @@ def test_kinds_of_undeclared_statements(text: str, kind: str) -> None:
     [
         ("users", USERS.replace("address", "translate(address, 'abc', 'def') AS address"), True),
         ("users", f"SELECT json_agg(found) FROM ({USERS}) AS found", True),
+        ("users", f"SELECT array_to_json(array(SELECT found FROM ({USERS}) AS found))", True),
+        ("users", f"SELECT json_arrayagg(found) FROM ({USERS}) AS found", True),
         ("users", USERS.replace(" name,", " COALESCE(name, '') AS name,"), False),
         ("db-ping", PING, False),
         ("db-ping", f"SELECT upper({PING.removeprefix('SELECT ')})", True),

@@ -22,7 +22,14 @@ pub struct Kept {
 
 /// Where an answer's body has what is to be kept, in the order of the names.
 #[derive(Debug, Default)]
-pub struct Keep(Vec<Vec<String>>);
+pub struct Keep(Vec<Place>);
+
+/// A place in a body: `list.0.id`. One that `may_lack` is written `next?`.
+#[derive(Debug)]
+struct Place {
+    path: Vec<String>,
+    may_lack: bool,
+}
 
 /// The last answers of one kind.
 #[derive(Debug, Default)]
@@ -31,36 +38,48 @@ pub struct Ring(VecDeque<Arc<Kept>>);
 impl Keep {
     pub fn compile(plan: &BTreeMap<String, String>) -> Result<Keep, EngineError> {
         let compile = |(name, path): (&String, &String)| {
-            let parts: Vec<String> = path.split('.').map(str::to_string).collect();
+            let (place, may_lack) = match path.strip_suffix('?') {
+                Some(place) => (place, true),
+                None => (path.as_str(), false),
+            };
+            let parts: Vec<String> = place.split('.').map(str::to_string).collect();
             if !is_name(name) || parts.iter().any(String::is_empty) {
                 return Err(EngineError::Plan(format!(
-                    "`keep`: `{name}` = `{path}`; write a name and a place such as `id` or `list.0.id`"
+                    "`keep`: `{name}` = `{path}`; write a name and a place such as `id`, `list.0.id` or `next?`"
                 )));
             }
-            Ok(parts)
+            Ok(Place {
+                path: parts,
+                may_lack,
+            })
         };
-        let paths = plan.iter().map(compile).collect::<Result<_, _>>()?;
-        Ok(Keep(paths))
+        let places = plan.iter().map(compile).collect::<Result<_, _>>()?;
+        Ok(Keep(places))
     }
 
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What a good answer's body holds, or the reason why it is not good.
-    pub fn read(&self, body: &[u8]) -> Result<Vec<String>, String> {
-        self.0.iter().map(|path| read(body, path)).collect()
+    /// What a good answer's body holds, or the reason why it is not good. `None`: it lacks what it may lack.
+    pub fn read(&self, body: &[u8]) -> Result<Option<Vec<String>>, String> {
+        self.0.iter().map(|place| read(body, place)).collect()
     }
 }
 
-fn read(body: &[u8], path: &[String]) -> Result<String, String> {
+fn read(body: &[u8], place: &Place) -> Result<Option<String>, String> {
     let mut reader = Reader::new(body);
-    let place = json::find(&mut reader, path)
-        .and_then(|place| reader.end().map(|()| place))
+    let found = json::find(&mut reader, &place.path)
+        .and_then(|found| reader.end().map(|()| found))
         .map_err(|fault| format!("the body is not JSON: {fault}"))?;
-    let field = path.join(".");
-    let place = place.ok_or_else(|| format!("field `{field}` is missing, and is to be kept"))?;
-    let value = match Reader::new(&body[place]).token() {
+    let field = place.path.join(".");
+    let found = match found {
+        Some(found) => found,
+        None if place.may_lack => return Ok(None),
+        None => return Err(format!("field `{field}` is missing, and is to be kept")),
+    };
+    let value = match Reader::new(&body[found]).token() {
+        Ok(Token::Null) if place.may_lack => return Ok(None),
         Ok(Token::Number(number)) => String::from_utf8_lossy(number.raw()).into_owned(),
         Ok(Token::Text(text)) => text.decoded().into_owned(),
         _ => {
@@ -75,7 +94,7 @@ fn read(body: &[u8], path: &[String]) -> Result<String, String> {
             "field `{field}` is to be kept, and has a control character or more than {MOST_BYTES} bytes"
         ));
     }
-    Ok(value)
+    Ok(Some(value))
 }
 
 impl Ring {
@@ -106,7 +125,7 @@ impl Ring {
 mod tests {
     use super::*;
 
-    fn read_all(keep: &str, body: &str) -> Result<Vec<String>, String> {
+    fn read_all(keep: &str, body: &str) -> Result<Option<Vec<String>>, String> {
         let keep = Keep::compile(&serde_json::from_str(keep).unwrap()).unwrap();
         keep.read(body.as_bytes())
     }
@@ -116,7 +135,20 @@ mod tests {
     fn reads_places() {
         let body = r#"{"id":7,"a":{"b":"x\u0079"},"list":[{"id":1},{"id":2.50}],"id":8}"#;
         let keep = r#"{"z":"id","b":"a.b","c":"list.1.id"}"#;
-        assert_eq!(read_all(keep, body).unwrap(), ["xy", "2.50", "8"]);
+        assert_eq!(read_all(keep, body).unwrap().unwrap(), ["xy", "2.50", "8"]);
+    }
+
+    /// The last page names no next one, and an empty queue no job: nothing is kept of such an answer.
+    #[test]
+    fn what_may_lack_is_not_kept() {
+        for body in [r#"{"next":null,"id":1}"#, r#"{"id":1}"#] {
+            assert_eq!(read_all(r#"{"cursor":"next?","id":"id"}"#, body), Ok(None));
+        }
+        let whole = r#"{"next":"b","id":1}"#;
+        let kept = read_all(r#"{"cursor":"next?","id":"id"}"#, whole);
+        assert_eq!(kept.unwrap().unwrap(), ["b", "1"]);
+        assert!(read_all(r#"{"cursor":"next?"}"#, r#"{"next":[]}"#).is_err());
+        assert!(read_all(r#"{"id":"id"}"#, r#"{"id":null}"#).is_err());
     }
 
     /// An answer that lacks what is to be kept says so.
@@ -145,7 +177,12 @@ mod tests {
         for (body, reason) in rows {
             assert_eq!(read_all(r#"{"n":"a.0"}"#, body).unwrap_err(), reason);
         }
-        for keep in [r#"{"a b":"id"}"#, r#"{"a":""}"#, r#"{"a":"b..c"}"#] {
+        for keep in [
+            r#"{"a b":"id"}"#,
+            r#"{"a":""}"#,
+            r#"{"a":"b..c"}"#,
+            r#"{"a":"?"}"#,
+        ] {
             let found = Keep::compile(&serde_json::from_str(keep).unwrap()).unwrap_err();
             assert!(found.to_string().starts_with("`keep`: "), "{found}");
         }

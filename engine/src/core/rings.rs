@@ -57,9 +57,10 @@ impl Rings {
         values: &[i64],
         body: &[u8],
     ) -> Result<(), String> {
-        let fields = request.keep.read(body)?;
-        let rows = request.slots.rows(values);
-        self.0[kind].push(Kept { fields, rows });
+        if let Some(fields) = request.keep.read(body)? {
+            let rows = request.slots.rows(values);
+            self.0[kind].push(Kept { fields, rows });
+        }
         Ok(())
     }
 }

@@ -55,7 +55,7 @@ MERGING = frozenset({"with", "case", "from", "select", "union", "values", "or", 
 """Words by which one statement does the work of several, where the declared ones have none of them."""
 COMPUTING = re.compile(
     r"\b(translate|(?:regexp_)?replace|overlay|upper|lower|initcap|format|concat(?:_ws)?|string_agg|to_char|encode|md5"
-    r"|(?:row_)?to_jsonb?|jsonb?_(?:object_)?agg|jsonb?_build_(?:object|array))\("
+    r"|(?:row_|array_)?to_jsonb?|jsonb?_(?:object_?|array)?agg|jsonb?_(?:build_)?(?:object|array))\("
 )
 """A call with which a database makes a text or JSON of rows, in place of the server."""
 CONTROL = ("transaction", "reset", "lock")
