@@ -212,10 +212,12 @@ def order(workload: str, found: Sequence[Row], cpu: Mapping[tuple[str, str], flo
 
 def missing(stacks: Sequence[Row], rows: Sequence[Row]) -> list[str]:
     """The section of what has no number: what was tried in vain, and what was not tried."""
-    lines = []
+    without: dict[tuple[str, str], list[str]] = {}
     for row in sorted(rows, key=lambda one: one["stack"]):
         if row["instructions"] is None:
-            lines.append(f"- `{row['stack']}` on `{row['workload']}`: {row['why']}")
+            why = row["why"].removeprefix(f"`{row['stack']}` has no number: ")
+            without.setdefault((row["stack"], why), []).append(f"`{row['workload']}`")
+    lines = [f"- `{name}` on {', '.join(workloads)}: {why}" for (name, why), workloads in without.items()]
     for stack in stacks:
         if stack["state"] == "not here":
             lines.append(f"- `{stack['id']}`: not here, {stack['why']}")

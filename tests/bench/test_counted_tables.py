@@ -58,9 +58,10 @@ def test_a_table_has_the_fewest_instructions_first_and_cpu_beside_them() -> None
 
 def test_the_page_says_versions_and_what_has_no_number() -> None:
     """What was tried in vain, what is not here, and what was not tried."""
-    text = COUNTED.page(STACKS, ROWS, CPU)
+    both = [*ROWS, row("one:a", "users", None, "`one:a` has no number: `sh` of the server is not counted")]
+    text = COUNTED.page(STACKS, both, CPU)
     assert text.startswith("Counted on 2026-11-29, on A CPU, 2 cores, with PostgreSQL 18, QEMU 7.2, libc 2.36. ")
-    assert "- `one:a` on `tx`: `sh` of the server is not counted\n" in text
+    assert "- `one:a` on `tx`, `users`: `sh` of the server is not counted\n" in text
     assert "- `three:a`: not here, needs `it`\n" in text
     assert "- `two:a` on `db-ping`, `lookup`, `users`: not tried" in text
     assert COUNTED.page(STACKS, [], CPU) == "Nothing is counted yet.\n"
