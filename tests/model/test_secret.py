@@ -107,6 +107,7 @@ READABLE = (
     "postgresql://USER:PASSWORD@HOST:PORT/postgres",
     "PGPASSFILE=/home/me/.pgpass",
     "POSTGRES_PASSWORD_FILE=/run/secrets/word",
+    "SECRET_KEYFILE=/run/secrets/word",
     "--password-file=/x",
     "PWD=/home/me",
     "PORT=3000",
