@@ -205,7 +205,7 @@ def is_falling(values: Sequence[float]) -> bool:
     return early is not None and late is not None and early > FALLING * late
 
 
-def has_settled(values: Sequence[float], floor: float = FLOOR) -> bool:
+def has_settled(values: Sequence[float], floor: float) -> bool:
     """True if the last windows need as much as those before them.
 
     By their medians: what is compiled or collected meanwhile makes single windows dear, and would hide behind its own scatter.
@@ -230,7 +230,7 @@ def spread(values: Sequence[float]) -> float | None:
     return statistics.stdev(values) / statistics.fmean(values) if len(values) >= LEAST_STARTS else None
 
 
-def change(a: Sequence[float], b: Sequence[float], floor: float = FLOOR, confidence: float = 0.95) -> CountChange:
+def change(a: Sequence[float], b: Sequence[float], floor: float = FLOOR) -> CountChange:
     """Say how B's starts differ from A's, by Student's t of their logarithms with a common spread.
 
     With so few starts the spread of one side alone is hardly known. As many starts of each side keep the level where their
@@ -241,8 +241,8 @@ def change(a: Sequence[float], b: Sequence[float], floor: float = FLOOR, confide
         return CountChange(CountWord.UNKNOWN, None)
     logs_a, logs_b = [math.log(one) for one in a], [math.log(one) for one in b]
     middle, error, freedom = _difference(logs_a, logs_b)
-    half = student(freedom, (1 + confidence) / 2) * error
-    ratio = Interval(middle, middle - half, middle + half, min(len(a), len(b)), confidence).exp()
+    half = student(freedom, 0.975) * error
+    ratio = Interval(middle, middle - half, middle + half, min(len(a), len(b)), 0.95).exp()
     called = abs(middle) > student(freedom, (1 + SURE) / 2) * error
     return CountChange(_word(ratio, floor, called), ratio, called)
 
