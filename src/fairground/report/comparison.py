@@ -63,7 +63,7 @@ class ComparisonLine:
     least: int = 2
     """Fewer ratios than these decide nothing."""
     tested: int = 1
-    """So many comparisons are held to their number together, of which this is one."""
+    """The comparisons that are held to their number together, of which this is one."""
 
     @property
     def change(self) -> Change | None:

@@ -28,13 +28,13 @@ LEAST_OF_FUNCTION, OTHERS = 0.0001, "all others"
 LEAST_STARTS = 2
 """Fewer starts of an arm have no spread."""
 SETTLED_HALF = 4
-"""So many windows are held against as many before them."""
+"""This many windows are held against as many before them."""
 SETTLED_FLOORS = 2.0
-"""They agree where their medians differ by so many floors at most."""
+"""They agree where their medians differ by this many floors at most."""
 CALM_FLOORS = 10.0
-"""And only where the lower quartile of all is within so many floors of the median: wild windows have like medians by chance."""
+"""And only where the lower quartile of all is within this many floors of the median: wild windows have like medians by chance."""
 FALLING = 1.03
-"""Counted windows fall where those of their first half need so many times as much as those of their second."""
+"""Counted windows fall where those of their first half need this many times as much as those of their second."""
 
 
 class CountWord(StrEnum):

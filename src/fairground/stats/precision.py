@@ -11,7 +11,7 @@ from fairground.stats.fit import Estimate
 from fairground.stats.intervals import student
 
 MOST = 1_000_000
-"""So many values are as good as never."""
+"""This many values are as good as never."""
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from fairground.model import Finding, Severity
 
 PAUSE_S = 0.002
 SINGLE_BYTES = 300
-"""So many bytes of a request are sent one by one, and the rest at once: else a long one would meet every time limit."""
+"""This many bytes of a request are sent one by one, and the rest at once: else a long one would meet every time limit."""
 CUTS, CUTS_OF_WRITES = 12, 3
-"""At so many places a request is cut; at fewer where each try may change something."""
+"""A request is cut at this many places, and at fewer where each try may change something."""
 PIPELINED = 4
 LIMITED_S = 2.0
 """A rate limit is waited for so long at most, and once for each check."""
