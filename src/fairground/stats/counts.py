@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from fairground.model.count import CountedStart, CountedWindow, WorkCount
-from fairground.stats.intervals import Interval, student, t_interval
+from fairground.stats.intervals import Interval, student
 
 FLOOR = 0.005
 """A smaller share is not worth telling: another compiler, or another order of functions, moves a count as much."""
@@ -218,11 +218,6 @@ def has_settled(values: Sequence[float], floor: float) -> bool:
         return False
     late, early = statistics.median(values[-SETTLED_HALF:]), statistics.median(values[-2 * SETTLED_HALF : -SETTLED_HALF])
     return abs(late - early) <= SETTLED_FLOORS * floor * early
-
-
-def level(values: Sequence[float]) -> Interval | None:
-    """The mean of an arm's starts with its interval; None for fewer than two, which have no spread."""
-    return t_interval(values)
 
 
 def spread(values: Sequence[float]) -> float | None:
