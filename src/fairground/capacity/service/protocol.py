@@ -47,7 +47,7 @@ def checks(asked: Asked, status: int) -> Iterator[Finding]:
         wrong = _wrong(check, asked, status)
         if wrong == REFUSED:
             severity = Severity.WARN
-        yield _finding(id, Severity.NOTE, words) if wrong is None else _finding(id, severity, f"{NAMES[id]}: {wrong}")
+        yield Finding(id, Severity.NOTE, words) if wrong is None else Finding(id, severity, f"{NAMES[id]}: {wrong}")
 
 
 REFUSED = "not known, since a rate limit refused it (429)"
@@ -199,7 +199,3 @@ def _retry_after_s(answer: HttpAnswer) -> float | None:
     """The seconds after which a service wants to be asked again; None where it does not say, or says a date."""
     text = answer.header("retry-after") or ""
     return float(text) if text.isascii() and text.isdecimal() else None
-
-
-def _finding(id: str, severity: Severity, sentence: str, **evidence: int | float | str | None) -> Finding:
-    return Finding(id, severity, sentence, evidence)
