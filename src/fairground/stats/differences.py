@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from fairground.stats.fit import Estimate
-from fairground.stats.intervals import Interval, logarithms_of, mean_and_error_of, student
+from fairground.stats.intervals import Interval, logarithms_of, mean_and_error_of, ratio_interval, student
 
 PRACTICAL = 0.03
 """A difference below this share is of no practical interest; inside ± this share two stacks are equivalent."""
@@ -244,6 +244,12 @@ def _without_needless(groups: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]
 def pair_ratios(above: Mapping[int, float], below: Mapping[int, float]) -> list[float]:
     """Ratios above / below in the blocks that both have, by block."""
     return [above[block] / below[block] for block in sorted(set(above) & set(below))]
+
+
+def paired_interval_of(above: Mapping[int, float], below: Mapping[int, float], confidence: float) -> Interval | None:
+    """The interval of above / below, paired by block; None where fewer than two blocks have both."""
+    blocks = sorted(set(above) & set(below))
+    return ratio_interval([above[block] for block in blocks], [below[block] for block in blocks], confidence)
 
 
 def rank_p(left: Sequence[float], right: Sequence[float]) -> float | None:
