@@ -12,28 +12,18 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import statistics
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import frame
-from fairground.host import Keeper, build, machine
-from fairground.host.awake import hold_awake
-from fairground.inputs import manifest, seating, workload_files
-from fairground.lab import setup
-from fairground.lab.places import Places
-from fairground.measure import Bench
-from fairground.measure.arm import ArmWindow, StackArm
+import stack_sessions
+from fairground.measure.arm import ArmWindow
 from fairground.measure.schedule import SideBySide, Turns, Whole
 from fairground.measure.session import ArmSession
-from fairground.model import Cell, CellSettings, Load, Topology
-from fairground.postgres import databases
+from fairground.model import Load
 from fairground.stats.intervals import t_interval
 
 STACKS = (
@@ -86,36 +76,21 @@ def main() -> None:
 
 def measure(options: argparse.Namespace, name: str) -> Iterator[dict[str, object]]:
     """One session of a workload; a row for each window that the machine left alone."""
-    places = Places.of(os.environ)
-    known = places.load_servers()
-    stacks = [manifest.find_stack(known, one)[0] for one in options.stack or STACKS]
-    chosen = next(one for one in places.workloads() if one.id == name)
-    settings = seating.seat_settings(CellSettings(), (Topology(),), seating.Wish(), setup.machine_seats(None))
     load = replace(Load(), connections=options.connections, warmup_min_s=0.5, warmup_max_s=0.5, window_s=1.0)
-    workload = workload_files.render(chosen, settings.scale)
-    with ExitStack() as held:
-        keeper = held.enter_context(Keeper(os.environ))
-        for stack in stacks:
-            build.build(keeper, [stack], places.cache)
-        database = held.enter_context(databases.open_database(keeper, places.cache, None, settings.run))
-        hold_awake(held, keeper, places.environ, places.engine, frame.tell)
-        bench = Bench(keeper, database, places.engine, places.cases(), machine.cores())
-        folder = Path(held.enter_context(tempfile.TemporaryDirectory()))
-        arms = [StackArm(one.id, Cell(one.id, chosen.id, Topology(), load, settings), workload, 7, one) for one in stacks]
-        with ArmSession(bench, arms, folder) as session:
-            labels = [arm.label for arm in arms]
-            wholes: list[ArmWindow] = []
-            for number in range(options.repeat):
-                frame.tell(f"{chosen.id}: repetition {number + 1} of {options.repeat}")
-                for design, window in repetition(session, labels, load, number, wholes):
-                    if window.void is not None:
-                        frame.tell(f"{window.arm}, {design}: left out, {window.void}")
-                    elif window.server_cpu_us is not None:
-                        said = {"workload": chosen.id, "arm": window.arm, "repetition": number, "design": design}
-                        yield said | {"rate": window.rate_per_s, "cost": window.server_cpu_us / window.ok}
-        for label, ended in session.ended.items():
-            for finding in ended.findings:
-                frame.tell(f"{label}: {finding.severity} {finding.sentence}")
+    asked = [(stack, name) for stack in options.stack or STACKS]
+    with stack_sessions.session(asked, load, lambda cell: cell.stack) as (session, labels):
+        wholes: list[ArmWindow] = []
+        for number in range(options.repeat):
+            frame.tell(f"{name}: repetition {number + 1} of {options.repeat}")
+            for design, window in repetition(session, labels, load, number, wholes):
+                if window.void is not None:
+                    frame.tell(f"{window.arm}, {design}: left out, {window.void}")
+                elif window.server_cpu_us is not None:
+                    said = {"workload": name, "arm": window.arm, "repetition": number, "design": design}
+                    yield said | {"rate": window.rate_per_s, "cost": window.server_cpu_us / window.ok}
+    for label, ended in session.ended.items():
+        for finding in ended.findings:
+            frame.tell(f"{label}: {finding.severity} {finding.sentence}")
 
 
 def repetition(

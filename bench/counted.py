@@ -25,7 +25,6 @@ from typing import Any
 
 import frame
 from fairground.inputs import numbers
-from fairground.report import splice
 
 REQUESTS = {"ping": 3200, "db-ping": 3200, "lookup": 3200, "users": 640, "tx": 1600}
 """Workload → the requests of a start's counted windows together."""
@@ -69,9 +68,7 @@ def main() -> None:
         frame.tell(f"{stack['id']} {workload}: {rows[-1]['why'] if amount is None else f'{amount:,.0f} instructions'}")
         frame.append_rows(options.keep, rows[-1:])
     text = page(stacks, rows, cpu_of(frame.load_rows(options.cpu)))
-    print(text, end="")
-    if options.write is not None:
-        splice.put(options.write, "table", text, "Counted work")
+    frame.put_part(text, options.write, "table", "Counted work")
 
 
 def documented() -> list[Row]:

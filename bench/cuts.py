@@ -25,7 +25,6 @@ import frame
 from fairground import records
 from fairground.lab.places import Places
 from fairground.records import left_of
-from fairground.report import splice
 
 sys.path.insert(0, str(frame.ROOT / "tests"))  # on no path of its own
 
@@ -49,9 +48,7 @@ def main() -> None:
         frame.tell(f"{number + 1} of {options.cuts}: {rows[-1]}")
         frame.append_rows(options.keep, rows[-1:])
     text = "".join(f"{line}\n" for line in table(rows))
-    print(text, end="")
-    if options.write:
-        splice.put(options.write, "cuts", text, "Several hosts")
+    frame.put_part(text, options.write, "cuts", "Several hosts")
 
 
 def lost(number: int) -> dict[str, Any]:

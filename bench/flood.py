@@ -18,7 +18,6 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,17 +25,12 @@ from typing import Any
 import psutil
 
 import frame
-from fairground.host import Keeper, build, machine
-from fairground.host.awake import hold_awake
-from fairground.inputs import manifest, seating, workload_files
-from fairground.lab import setup
+import stack_sessions
 from fairground.lab.places import Places
-from fairground.measure import Bench
-from fairground.measure.arm import ArmWindow, StackArm
+from fairground.measure.arm import ArmWindow
 from fairground.measure.schedule import Whole
 from fairground.measure.session import ArmSession
-from fairground.model import Cell, CellSettings, Load, Severity, Topology
-from fairground.postgres import databases
+from fairground.model import Load, Severity
 from fairground.stats import differences
 from fairground.stats.intervals import Interval
 
@@ -93,32 +87,12 @@ def main() -> None:
 @contextlib.contextmanager
 def stack_up(options: argparse.Namespace, workloads: Sequence[str]) -> Iterator[tuple[ArmSession, Load]]:
     """A session with the stack once for each workload, warm, and the load of its windows."""
-    places = Places.of(os.environ)
-    stack = manifest.find_stack(places.load_servers(), options.stack)[0]
-    known = {one.id: one for one in places.workloads()}
-    settings = seating.seat_settings(CellSettings(), (Topology(),), seating.Wish(), setup.machine_seats(None))
     load = replace(Load(), connections=32, warmup_min_s=0.5, warmup_max_s=0.5, window_s=options.window)
-    with ExitStack() as held:
-        keeper = held.enter_context(Keeper(os.environ))
-        build.build(keeper, [stack], places.cache)
-        database = held.enter_context(databases.open_database(keeper, places.cache, None, settings.run))
-        hold_awake(held, keeper, places.environ, places.engine, frame.tell)
-        bench = Bench(keeper, database, places.engine, places.cases(), machine.cores())
-        folder = Path(held.enter_context(tempfile.TemporaryDirectory()))
-        arms = [
-            StackArm(
-                name,
-                Cell(stack.id, name, Topology(), load, settings),
-                workload_files.render(known[name], settings.scale),
-                7,
-                stack,
-            )
-            for name in workloads
-        ]
-        with ArmSession(bench, arms, folder) as session:
-            for arm in arms:
-                session.load(Whole(arm.label, replace(load, warmup_min_s=2.0, warmup_max_s=2.0), 1))
-            yield session, load
+    asked = [(options.stack, name) for name in workloads]
+    with stack_sessions.session(asked, load, lambda cell: cell.workload) as (session, labels):
+        for label in labels:
+            session.load(Whole(label, replace(load, warmup_min_s=2.0, warmup_max_s=2.0), 1))
+        yield session, load
 
 
 class Served:

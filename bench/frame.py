@@ -14,6 +14,7 @@ from typing import Any
 
 import evidence
 from fairground.host import machine
+from fairground.report import splice
 
 ROOT = Path(__file__).resolve().parents[1]
 LAB = str(ROOT / "fairground")
@@ -55,6 +56,13 @@ def publish(text: str, file: Path | None, section: str | None = None) -> None:
         file.write_text(text, encoding="utf-8")
     else:
         evidence.put(file, section, text)
+
+
+def put_part(text: str, file: Path | None, name: str, title: str) -> None:
+    """Print a part of a page. Where there is a file, put it between the marks of its name there."""
+    print(text, end="")
+    if file is not None:
+        splice.put(file, name, text, title)
 
 
 def tell(words: str) -> None:

@@ -20,7 +20,6 @@ from fairground import records
 from fairground.inputs import manifest
 from fairground.model import Run
 from fairground.model.reason import REASONS
-from fairground.report import splice
 from fairground.stats import comparisons
 from fairground.stats.comparisons import Judge, Quantity
 from fairground.stats.fit import Estimate
@@ -55,9 +54,7 @@ def main() -> None:
         limits |= {line.rsplit(" | ", 2)[0]: line for line in limits_of(run, groups)}
     both = (("mappers", HEAD + _text(told.values())), ("limits", LIMITS + _text(sorted(limits.values(), key=_place(groups)))))
     for mark, table in both:
-        print(table, end="")
-        if arguments.write is not None:
-            splice.put(arguments.write, mark, table, "What an object mapper costs")
+        frame.put_part(table, arguments.write, mark, "What an object mapper costs")
 
 
 def _text(lines: Iterable[str]) -> str:

@@ -23,7 +23,6 @@ from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.lab.replicate import ReplicationAsked
 from fairground.model import LabError
-from fairground.report import splice
 
 MEASURED = (ClaimVerdict.HOLDS, ClaimVerdict.FAILS, ClaimVerdict.TIE, ClaimVerdict.INCONCLUSIVE)
 
@@ -81,9 +80,7 @@ def main() -> None:
     except LabError as error:
         parser.error(error.message)
     text = "".join(f"{line}\n" for line in table(found))
-    print(text, end="")
-    if options.write:
-        splice.put(options.write, "verdicts", text, "Replications")
+    frame.put_part(text, options.write, "verdicts", "Replications")
 
 
 def _asked(words: str) -> tuple[str, str, str]:

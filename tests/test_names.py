@@ -71,6 +71,7 @@ FIRST_WORDS = frozenset(
         "Of",
         "On",
         "Only",
+        "So",
         "That",
         "To",
         "What",
@@ -202,6 +203,7 @@ def test_docstrings_open_with_what_is_done() -> None:
         (starred_tuples, "def f(some):\n    g(*some)\n    g(*[one for one in some])", []),
         (bad_docstrings, 'def f():\n    """Whether it is so."""', ["Whether it is so."]),
         (bad_docstrings, f'def f():\n    """Say {"very " * 20}much."""', [f"Say {'very ' * 20}much."]),
+        (bad_docstrings, 'def f():\n    """So many."""', ["So many."]),
         (bad_docstrings, 'def f():\n    """Say it.\n\n    What more there is."""', []),
     ],
 )

@@ -29,6 +29,14 @@ def test_a_served_lab_tells_its_address_and_ends(tmp_path: Path, monkeypatch: py
     assert not psutil.pid_exists(pid)
 
 
+def test_a_part_is_printed_and_put_into_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Between its marks, in a page with a title; without a page it is only printed."""
+    FRAME.put_part("one\n", None, "mark", "Title")
+    FRAME.put_part("two\n", tmp_path / "page.md", "mark", "Title")
+    assert capsys.readouterr().out == "one\ntwo\n"
+    assert (tmp_path / "page.md").read_text() == "# Title\n\n<!-- mark -->\ntwo\n<!-- /mark -->\n"
+
+
 def test_a_lab_that_cannot_be_served_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that ends without an address."""
     monkeypatch.setattr(FRAME, "LAB", lab(tmp_path, "exit 1"))

@@ -1,23 +1,15 @@
-"""The embedded database in tests: its contract and scale, its clients, what it holds, and waiting for its counters."""
+"""The embedded database in tests: its contract and scale, its clients, and what it holds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import psycopg
 
-from builders import waiting
 from fairground.postgres import Database
 
 Arms = tuple[Database, Database]
 SCALE = 1
-PATIENCE_S = 30.0
-
-
-def eventually(holds: Callable[[], bool]) -> bool:
-    """Whether something becomes true in the time that a database may take."""
-    return waiting.eventually(holds, PATIENCE_S)
 
 
 def client(database: Database, **other: Any) -> psycopg.Connection[tuple[Any, ...]]:

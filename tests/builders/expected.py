@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from fairground.run import retry
 
-OF_THE_MACHINE = frozenset(
+COMES_AND_GOES = frozenset(
     ["generator", "send-lag", "unsent", "steadiness", "steady-median", "steady-cost", "warm-up", *retry.OF_THE_MACHINE]
 )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import psutil
@@ -48,14 +47,6 @@ class Fleet:
                 one.terminate()
         for one in self._started:
             one.wait(30)
-
-
-def until(true: Callable[[], object], why: Callable[[], str], timeout_s: float = 120.0) -> None:
-    """Wait for something to become true."""
-    deadline = time.monotonic() + timeout_s
-    while not true():
-        assert time.monotonic() < deadline, why()
-        time.sleep(0.1)
 
 
 def below(process: subprocess.Popen[str]) -> list[psutil.Process]:

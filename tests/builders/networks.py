@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from builders.fleet import BRIEF, Fleet, until
+from builders.fleet import BRIEF, Fleet
+from builders.waiting import eventually
 
 LAB, HOSTS = "10.77.0.1", {"a": "10.77.0.2", "b": "10.77.0.3"}
 FURTHER = {"c": "10.77.0.4"}
@@ -135,17 +136,17 @@ def begun(
     tls, results = folder / "tls", folder / "results"
     inside = network.inside
     fleet.start("serve", "host", "serve", "--address", f"tls://{LAB}:0", "--tls", str(tls), "--json", before=inside("lab"))
-    until(lambda: "}" in fleet.said("serve"), lambda: fleet.said("serve"))
+    assert eventually(lambda: "}" in fleet.said("serve"), 120), fleet.said("serve")
     address = json.loads((folder / "serve.out").read_text())["address"]
     secured = ("--tls", str(tls))
     hosts = {
         name: fleet.start(name, "host", "join", address, "--allow", str(servers), "--name", name, *secured, before=inside(name))
         for name in HOSTS
     }
-    until(lambda: all("has joined" in fleet.said(name) for name in HOSTS), lambda: "".join(map(fleet.said, HOSTS)))
+    assert eventually(lambda: all("has joined" in fleet.said(name) for name in HOSTS), 120), "".join(map(fleet.said, HOSTS))
     words = ["-s", "healthy", *BRIEF, "--servers", str(servers), "--results", str(results), "--hosts", address, *secured]
     run = fleet.start("run", "run", *words, before=inside("lab"))
-    until(lambda: list(results.glob("*/head.json")) or run.poll() is not None, lambda: fleet.said("run"))
+    assert eventually(lambda: list(results.glob("*/head.json")) or run.poll() is not None, 120), fleet.said("run")
     return run, hosts
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from builders.expected import OF_THE_MACHINE
+from builders.expected import COMES_AND_GOES
 from builders.paths import ROOT, TESTS
 from fairground.model import Finding
 
@@ -23,6 +23,6 @@ def without_the_machine(judged: Callable[..., tuple[Finding, ...]]) -> Callable[
     """What is found by `judged`, but for what a busy machine does by itself."""
 
     def quiet(*args: object, **named: object) -> tuple[Finding, ...]:
-        return tuple(one for one in judged(*args, **named) if one.id not in OF_THE_MACHINE)
+        return tuple(one for one in judged(*args, **named) if one.id not in COMES_AND_GOES)
 
     return quiet

@@ -6,9 +6,11 @@ import time
 from collections.abc import Callable
 
 PATIENCE_S = 10.0
+DATABASE_S = 30.0
+"""The time that a database may take."""
 
 
-def eventually(holds: Callable[[], bool], timeout_s: float = PATIENCE_S) -> bool:
+def eventually(holds: Callable[[], object], timeout_s: float = PATIENCE_S) -> bool:
     """Whether something becomes true in time."""
     deadline = time.monotonic() + timeout_s
     while not holds():

@@ -18,7 +18,7 @@ from fairground.inputs import options
 from fairground.lab.events import Event, Finished, Planned, RecordOpened, Sink
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
-from fairground.model.record import Record
+from fairground.model.record import Record, RecordKind
 from report import fixture
 
 
@@ -28,13 +28,13 @@ def interrupted(*events: Event) -> Generator[Event]:
     raise KeyboardInterrupt
 
 
-class Kept:
-    """A record of which only its folder and its end are looked at."""
+def kept(kind: RecordKind) -> Record[object, object]:
+    """A record of which only its kind and its folder are looked at."""
+    head = SimpleNamespace(asked=None, kind=kind)
+    return cast("Record[object, object]", SimpleNamespace(folder=Path("/results/a record"), head=head, entries=()))
 
-    folder, head, entries = Path("/results/a record"), SimpleNamespace(asked=None), ()
 
-
-RECORD = cast("Record[object, object]", Kept())
+RECORD = kept(RecordKind.COMPARISON)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,8 @@ RECORD = cast("Record[object, object]", Kept())
             (Planned(fixture.two_blocks().plan, Path("/results/a run"), 1.0),),
             "Go on with: ./fairground run --resume '/results/a run'",
         ),
-        ((RecordOpened(RECORD),), "what is finished is kept. Go on with: ./fairground run --resume '/results/a record'"),
+        ((RecordOpened(RECORD),), "what is finished is kept. Go on with: ./fairground compare --resume '/results/a record'"),
+        ((RecordOpened(kept(RecordKind.COUNT)),), "Go on with: ./fairground run --count --resume '/results/a record'"),
         ((RecordOpened(RECORD), Finished(RECORD)), "all of it is kept: ./fairground report '/results/a record'"),
     ],
 )
@@ -87,9 +88,10 @@ def test_nohup_outlives_its_terminal(first: signal.Handlers) -> None:
 def test_the_database_is_given_again(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """As it was typed; a try's record keeps it, and refuses another."""
     monkeypatch.setattr(follow.typed, "command", lambda: "./fairground run --database @db.txt")
-    for again, end in (("run --resume RUN", "a record' --database @db.txt\n"), ("try --resume RUN", "a record'\n")):
+    for record, end in ((RECORD, "a record' --database @db.txt\n"), (kept(RecordKind.TRY), "a record'\n")):
+        events = interrupted(RecordOpened(record))
         with pytest.raises(KeyboardInterrupt):
-            list(follow.follow(lambda _: interrupted(RecordOpened(RECORD)), follow.Voice(again=again)))
+            list(follow.follow(lambda _, events=events: events))
         assert capsys.readouterr().err.endswith(end)
 
 
@@ -106,13 +108,13 @@ def test_the_command_that_goes_on_can_work(
     """A hidden password logs nobody in, and a service's option is none of the lab's."""
     monkeypatch.setattr(follow.typed, "command", lambda: typed)
     with pytest.raises(KeyboardInterrupt):
-        list(follow.follow(lambda _: interrupted(RecordOpened(RECORD)), follow.Voice(again="compare --resume RUN")))
+        list(follow.follow(lambda _: interrupted(RecordOpened(RECORD))))
     assert capsys.readouterr().err.endswith(end)
 
 
 def test_what_cannot_go_on_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     """Where the record lacks what was asked, no command is advised that would be refused."""
-    voice = follow.Voice(again="compare --resume RUN", can_go_on=False)
+    voice = follow.Voice(can_go_on=False)
     with pytest.raises(KeyboardInterrupt):
         list(follow.follow(lambda _: interrupted(RecordOpened(RECORD)), voice))
     said = capsys.readouterr().err.replace("\n", " ")
@@ -120,7 +122,7 @@ def test_what_cannot_go_on_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_verb_goes_on_with_itself(capsys: pytest.CaptureFixture[str]) -> None:
-    """A replication and a cross-check name their own verb, once, and not that of a run."""
+    """A replication names its own verb, once, and not that of a run."""
     planned = Planned(fixture.two_blocks().plan, Path("/results/a run"), 1.0)
     voice = follow.Voice(again="replicate fable --resume RUN")
     with pytest.raises(KeyboardInterrupt):

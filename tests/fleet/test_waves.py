@@ -70,7 +70,7 @@ def measured(known: Run) -> tuple[Run, list[str]]:
     """The run after two hosts measured it, and what was said."""
     events: list[Event] = list(hosts.measure_shares(known, TWO, {}))
     assert [one.hosts for one in events if isinstance(one, Began)] == [2]  # the time that is left is told by it
-    left_s = estimate_s(slot for slot in known.plan.slots if slot.number not in records.done_slots(known))
+    left_s = estimate_s(slot for slot in known.plan.slots if slot.number not in records.done_of(known.everything))
     assert [one.left_s for one in events if isinstance(one, Planned)] == [pytest.approx(left_s / 2)]
     return records.load_run(known.folder), [one.sentence for one in events if isinstance(one, Said)]
 

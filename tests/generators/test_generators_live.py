@@ -16,7 +16,7 @@ import pytest
 
 from builders.benches import bench_on
 from builders.contracts import CONTRACTS, SEEDS
-from builders.expected import OF_THE_MACHINE
+from builders.expected import COMES_AND_GOES
 from builders.paths import ROOT
 from fairground import generators
 from fairground.generators import LoadTask
@@ -31,7 +31,7 @@ from fairground.model.cause import LAB_STOPPED
 from fairground.postgres import Database
 
 WORKLOADS = {one.id: workload_files.render(one, 1) for one in workload_files.load_workloads(SEEDS)}
-MACHINE = OF_THE_MACHINE
+MACHINE = COMES_AND_GOES
 
 pytestmark = pytest.mark.live
 

@@ -7,23 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from builders.suites import suite_with
 from builders.trials import trial
 from fairground.claims import cells
-from fairground.inputs import asked, faults, manifest
+from fairground.inputs import asked, faults
 from fairground.model import Fault, FaultKind, LabError, Load, Suite
 from fairground.report.text import words
 from fairground.report.trial import again
-
-SUITE = """title = "t"
-about = "a"
-blocks = 1
-seed = 1
-stacks = ["a:b"]
-workloads = ["tx"]
-connections = [10]
-window_s = 8.0
-{}
-"""
 
 
 @pytest.mark.parametrize(
@@ -98,7 +88,7 @@ def test_each_fault_is_a_load_of_its_own() -> None:
 
 def test_a_suite_names_faults(tmp_path: Path) -> None:
     """The key `faults` gives one load for each, in its order."""
-    loads = suite(tmp_path, 'faults = ["none", "stall=500ms@3s"]').groups[0].loads
+    loads = suite_with(tmp_path, 'faults = ["none", "stall=500ms@3s"]').groups[0].loads
     assert [load.id for load in loads] == ["c10", "c10-stall=500ms@3s"]
 
 
@@ -113,14 +103,7 @@ def test_a_suite_names_faults(tmp_path: Path) -> None:
 def test_a_suites_wrong_fault_is_named_with_its_line(tmp_path: Path, line: str, message: str) -> None:
     """What is wrong, in which file and line."""
     with pytest.raises(LabError, match=message):
-        suite(tmp_path, line)
-
-
-def suite(folder: Path, line: str) -> manifest.Suite:
-    """A suite with one more line."""
-    path = folder / "mine.toml"
-    path.write_text(SUITE.format(line))
-    return manifest.load_suite(path)
+        suite_with(tmp_path, line)
 
 
 def test_a_fault_is_told_wherever_its_load_is() -> None:

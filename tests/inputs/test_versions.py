@@ -7,21 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from builders.suites import suite_with
 from builders.trials import trial
 from fairground.claims import cells
-from fairground.inputs import asked, manifest
+from fairground.inputs import asked
 from fairground.model import Cell, CellSettings, LabError, Load, Seats, Suite, Topology
 from fairground.report.trial import again
-
-SUITE = """title = "t"
-about = "a"
-blocks = 1
-seed = 1
-stacks = ["a"]
-workloads = ["w"]
-connections = [1]
-{}
-"""
 
 
 def versions(suite: Suite) -> list[int | None]:
@@ -60,33 +51,26 @@ def test_a_verb_of_one_version_takes_no_second(tmp_path: Path) -> None:
     assert found == [17, None, 18, None]
 
 
-def suite(folder: Path, lines: str) -> Suite:
-    """A suite with more lines."""
-    path = folder / "mine.toml"
-    path.write_text(SUITE.format(lines))
-    return manifest.load_suite(path)
-
-
 def test_a_suite_names_versions(tmp_path: Path) -> None:
     """The key stands at the top or in a group, whose own goes first."""
-    assert versions(suite(tmp_path, 'postgres_versions = ["17", "18"]')) == [17, 18]
-    assert versions(suite(tmp_path, "")) == [None]
+    assert versions(suite_with(tmp_path, 'postgres_versions = ["17", "18"]')) == [17, 18]
+    assert versions(suite_with(tmp_path, "")) == [None]
     two = 'postgres_versions = ["16"]\n[[group]]\npostgres_versions = ["17"]\n[[group]]'
-    assert versions(suite(tmp_path, two)) == [17, 16]
+    assert versions(suite_with(tmp_path, two)) == [17, 16]
 
 
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ('postgres_versions = ["9"]', r"`postgres_versions`: the lab has no PostgreSQL `9`, in `.*`, line 8"),
-        ("postgres_versions = []", r"`postgres_versions` names no version, in `.*`, line 8"),
-        ('[[group]]\npostgres_versions = ["9"]', r"the lab has no PostgreSQL `9`, in `.*`, line 9"),
+        ('postgres_versions = ["9"]', r"`postgres_versions`: the lab has no PostgreSQL `9`, in `.*`, line 9"),
+        ("postgres_versions = []", r"`postgres_versions` names no version, in `.*`, line 9"),
+        ('[[group]]\npostgres_versions = ["9"]', r"the lab has no PostgreSQL `9`, in `.*`, line 10"),
     ],
 )
 def test_a_suites_wrong_version_is_named_with_its_line(tmp_path: Path, lines: str, message: str) -> None:
     """What is wrong, in which file and line."""
     with pytest.raises(LabError, match=message):
-        suite(tmp_path, lines)
+        suite_with(tmp_path, lines)
 
 
 def test_a_version_is_told_wherever_its_cell_is() -> None:

@@ -7,21 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from builders.suites import suite_with
 from builders.trials import trial
 from fairground.claims import cells
-from fairground.inputs import asked, manifest, wires
+from fairground.inputs import asked, wires
 from fairground.model import LabError, PathWire, Suite, Topology
 from fairground.report.trial import again
-
-SUITE = """title = "t"
-about = "a"
-blocks = 1
-seed = 1
-stacks = ["a:b"]
-workloads = ["tx"]
-connections = [10]
-{}
-"""
 
 
 @pytest.mark.parametrize(
@@ -80,23 +71,16 @@ def test_each_wire_is_a_topology_of_its_own() -> None:
     assert found[1] == Topology("nginx", wire=PathWire(0.2, 1.0))
 
 
-def suite(folder: Path, line: str) -> manifest.Suite:
-    """A suite with one more line."""
-    path = folder / "mine.toml"
-    path.write_text(SUITE.format(line))
-    return manifest.load_suite(path)
-
-
 def test_a_suite_names_wires(tmp_path: Path) -> None:
     """The key `wires` gives one topology for each, in its order."""
-    found = suite(tmp_path, 'wires = ["none", "database=0.2ms"]').groups[0].topologies
+    found = suite_with(tmp_path, 'wires = ["none", "database=0.2ms"]').groups[0].topologies
     assert found == (Topology(), Topology(wire=PathWire(database_ms=0.2)))
 
 
 def test_a_suites_wrong_wire_is_named_with_its_line(tmp_path: Path) -> None:
     """What is wrong, in which file and line."""
-    with pytest.raises(LabError, match=r"`wires`: `database=1` lacks the unit, in `.*`, line 8"):
-        suite(tmp_path, 'wires = ["database=1"]')
+    with pytest.raises(LabError, match=r"`wires`: `database=1` lacks the unit, in `.*`, line 9"):
+        suite_with(tmp_path, 'wires = ["database=1"]')
 
 
 def test_a_wire_is_told_wherever_its_topology_is() -> None:

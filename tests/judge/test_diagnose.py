@@ -10,54 +10,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import facts
 from builders.contracts import SEEDS
 from fairground.inputs import workload_files
 from fairground.judge import answers, thresholds
 from fairground.model import (
     AuditLine,
     BadAnswer,
-    Cell,
-    CellSettings,
-    DatabaseUse,
     Finding,
-    Latency,
     LedgerRow,
-    Load,
-    Outcomes,
     PoolScope,
-    Result,
-    Second,
     Severity,
     Topology,
     Verdict,
     Workload,
 )
+from judge.limited_cells import CELL, DATABASE, outcomes, result
 
 WORKLOADS = {workload.id: workload for workload in workload_files.load_workloads(SEEDS)}
-CELL = Cell("one:plain", "tx", Topology(), Load(window_s=10.0), CellSettings(workers=2, pool_size=25))
-OUTCOMES = Outcomes(1000, 0, {}, 0, 0, 0, 0, 0, 0, 0)
 RULES = thresholds.standard().rules
-DATABASE = DatabaseUse(1000, 0, 5000, 0, 0, 25, {"running": 50, "idle": 200}, 50)
-
-
-def outcomes(**counts: Any) -> Outcomes:
-    """A thousand good answers, and these."""
-    return replace(OUTCOMES, **counts)
-
-
-def latency(p50_us: int | None) -> Latency:
-    """A histogram of which only the median matters."""
-    return Latency(1000, 1, 1.0, 99_000, p50_us, 1, 1, 1, None)
-
-
-def result(window: Outcomes = OUTCOMES, **fields: Any) -> Result:
-    """A result of ten seconds that nothing is wrong with, but for these fields. Its counts close."""
-    plain: dict[str, Any] = {
-        "in_flight_start": 100, "in_flight_end": 100, "latency_ok": latency(5_000), "ledgers": {}, "cpu_us": 1,
-        "busiest_thread_share": 0.5, "seconds": tuple(Second(number, 100, 0, None, None, None, None) for number in range(10)),
-    }  # fmt: skip
-    return facts.result(window, **(plain | fields))
 
 
 def test_errors_that_a_workload_is_about_are_noted() -> None:

@@ -55,7 +55,7 @@ def test_the_time_that_is_told_is_that_of_what_is_left(monkeypatch: pytest.Monke
     half = replace(whole, trials=tuple(one for one in whole.trials if one.block == 1), controls=())
     monkeypatch.setattr(records, "load_run", lambda _: half)
     told = next(_measure(whole.plan, Path("run"), (), (), cast(Any, SimpleNamespace(bench=None))))
-    done = records.done_slots(half)
+    done = records.done_of(half.everything)
     assert isinstance(told, Planned) and 0 < len(done) < len(whole.plan.slots)
     assert told.left_s == pytest.approx(plan.estimate_s(slot for slot in whole.plan.slots if slot.number not in done))
 
@@ -188,7 +188,7 @@ def test_what_is_left_is_resumed(inputs: Inputs) -> None:
     hear(resume_run(folder, inputs, sink=rest.append), rest)
     kept = before.everything
     assert kept and records.load_run(folder).everything[: len(kept)] == kept
-    done = records.done_slots(before)
+    done = records.done_of(before.everything)
     assert {event.trial.number for event in rest if isinstance(event, TrialDone)} == {1, 2} - done
     for heard, last in ((begun, TrialDone), (rest, Reported)):
         told = [kind for kind in kinds(heard) if kind not in (Said, Building)]

@@ -8,8 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import psutil
 import pytest
 
 from builders import quiet
+from builders.waiting import eventually
 from fairground import records
 from fairground.inputs.roots import ROOT
 from fairground.model import Control
@@ -46,14 +46,6 @@ def lab(environment: Mapping[str, str], *words: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-
-
-def until(true: Callable[[], object], timeout_s: float = 60.0) -> None:
-    """Wait for something to become true; a lab that never gets there fails the test."""
-    deadline = time.monotonic() + timeout_s
-    while not true():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.05)
 
 
 def below(process: subprocess.Popen[str]) -> dict[psutil.Process, str]:
@@ -117,7 +109,7 @@ def test_interrupted_run_is_resumed(environment: Mapping[str, str], tmp_path: Pa
     """Ctrl-C keeps finished trials and exits 130; `--resume` measures the rest, and nothing twice."""
     words = ["-s", "healthy", "-w", "ping", "-w", "tx", *BRIEF]
     process = lab(environment, "run", "--servers", str(ZOO), *words, "--results", str(tmp_path))
-    until(lambda: finished(tmp_path) or process.poll() is not None)
+    assert eventually(lambda: finished(tmp_path) or process.poll() is not None, 60)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
@@ -174,8 +166,8 @@ def test_kill_9_leaves_nothing(environment: Mapping[str, str], tmp_path: Path) -
         "--results",
         str(tmp_path),
     )
-    until(lambda: list(tmp_path.glob("*/trials/*/engine.json")))
-    until(lambda: {"postgres", "fairload"} <= set(below(process).values()))
+    assert eventually(lambda: list(tmp_path.glob("*/trials/*/engine.json")), 60)
+    assert eventually(lambda: {"postgres", "fairload"} <= set(below(process).values()), 60)
     found = below(process)
     everything = list(found)
     assert len(everything) > 5, found

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from builders.fleet import BRIEF, Fleet, alive, below, until
+from builders.fleet import BRIEF, Fleet, alive, below
+from builders.waiting import eventually
 from fairground import records
 from fairground.host import machine
 
@@ -21,15 +22,15 @@ def test_two_hosts_measure_a_run_and_one_is_killed(fleet: Fleet, servers: Path, 
     """Its block goes to the other: the run is whole, each trial says where it was made, and nothing measures on."""
     tls, results = tmp_path / "tls", tmp_path / "results"
     fleet.start("serve", "host", "serve", "--address", "tls://127.0.0.1:0", "--tls", str(tls), "--json")
-    until(lambda: "}" in fleet.said("serve"), lambda: fleet.said("serve"))
+    assert eventually(lambda: "}" in fleet.said("serve"), 120), fleet.said("serve")
     address = json.loads((tmp_path / "serve.out").read_text())["address"]
     secured = ("--tls", str(tls))
     fleet.start("a", "host", "join", address, "--allow", str(servers), "--name", "a", *secured)
     lost = fleet.start("b", "host", "join", address, "--allow", "healthy", "--name", "b", *secured)
-    until(lambda: all("has joined" in fleet.said(name) for name in "ab"), lambda: fleet.said("a") + fleet.said("b"))
+    assert eventually(lambda: all("has joined" in fleet.said(name) for name in "ab"), 120), fleet.said("a") + fleet.said("b")
     words = ["-s", "healthy", *BRIEF, "--servers", str(servers), "--results", str(results), "--hosts", address, *secured]
     run = fleet.start("run", "run", *words)
-    until(lambda: list(results.glob("*/head.json")) or run.poll() is not None, lambda: fleet.said("run"))
+    assert eventually(lambda: list(results.glob("*/head.json")) or run.poll() is not None, 120), fleet.said("run")
     theirs = below(lost)
     assert run.poll() is None, fleet.said("run")
     lost.kill()
@@ -39,4 +40,4 @@ def test_two_hosts_measure_a_run_and_one_is_killed(fleet: Fleet, servers: Path, 
     assert found.finished and {one.block for one in found.trials} == {1, 2}, fleet.said("run")
     assert {one.machine for one in found.trials} == {machine.fingerprint().hostname_hash}
     assert (folder / "report.html").exists() and found.limits
-    until(lambda: not alive(theirs), lambda: str(alive(theirs)), 20)
+    assert eventually(lambda: not alive(theirs), 20), str(alive(theirs))

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from builders.fleet import Fleet, alive, below, until
+from builders.fleet import Fleet, alive, below
 from builders.networks import HOSTS, LAB, LOST, Capture, Network, Segment, begun, segments
+from builders.waiting import eventually
 from fairground import records
 from fairground.records import left_of
 
@@ -37,7 +38,7 @@ def test_a_host_that_is_lost_costs_no_trial(fleet: Fleet, network: Network, serv
     (folder,) = (tmp_path / "results").glob("*/")
     found = records.load_run(folder)
     assert not left_of(found) and {one.block for one in found.everything} == {1, 2}, fleet.said("run")
-    until(lambda: not alive(theirs), lambda: str(alive(theirs)), 60)
+    assert eventually(lambda: not alive(theirs), 60), str(alive(theirs))
     hosts["b"].send_signal(signal.SIGCONT)
     assert_is_tls(segments(capture.packets))
 

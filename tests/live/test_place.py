@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from builders.fleet import Fleet, alive, below, until
+from builders.fleet import Fleet, alive, below
 from builders.networks import FURTHER, HOSTS, LAB, Capture, Network, Segment, segments
+from builders.waiting import eventually
 from fairground import records
 from fairground.model import Run, Verdict
 from fairground.records import left_of
@@ -34,7 +35,7 @@ def joined(
     fleet.start(
         "serve", "host", "serve", "--address", f"tls://{LAB}:0", "--tls", str(tls), "--json", before=network.inside("lab")
     )
-    until(lambda: "}" in fleet.said("serve"), lambda: fleet.said("serve"))
+    assert eventually(lambda: "}" in fleet.said("serve"), 120), fleet.said("serve")
     at = json.loads((folder / "serve.out").read_text())["address"]
     started = []
     for role, name in place.items():
@@ -42,7 +43,7 @@ def joined(
         words = ["host", "join", at, "--role", role, "--name", name, "--tls", str(tls), *allowed]
         started.append(fleet.start(name, *words, before=network.inside(name)))
     for name in place.values():
-        until(lambda name=name: "has joined" in fleet.said(name), lambda name=name: fleet.said(name))
+        assert eventually(lambda name=name: "has joined" in fleet.said(name), 120), fleet.said(name)
     placed = [word for role, name in place.items() for word in ("--place", f"{role}={name}")]
     return ["--hosts", at, "--tls", str(tls), *placed], started
 
@@ -137,9 +138,8 @@ def test_a_host_that_is_lost_ends_the_run_with_what_is_finished(
     results = tmp_path / "results"
     words = ["run", *CELLS, "--servers", str(servers), "--results", str(results), *placed]
     run = fleet.start("run", *words, before=network.inside("lab"))
-    until(
-        lambda: any(path.read_text() for path in results.glob("*/entries.jsonl")) or run.poll() is not None,
-        lambda: fleet.said("run"),
+    assert eventually(lambda: any(path.read_text() for path in results.glob("*/entries.jsonl")) or run.poll() is not None, 120), (
+        fleet.said("run")
     )
     theirs = below(host)
     host.kill()
@@ -148,10 +148,10 @@ def test_a_host_that_is_lost_ends_the_run_with_what_is_finished(
     (folder,) = results.glob("*/")
     kept = records.load_run(folder).trials
     assert kept and left_of(records.load_run(folder)) and f"--resume {folder}" in fleet.said("run")
-    until(lambda: not alive(theirs), lambda: str(alive(theirs)), 15)
+    assert eventually(lambda: not alive(theirs), 15), str(alive(theirs))
     again = ["host", "join", placed[1], "--role", "generator", "--name", FAR, *placed[2:4]]
     fleet.start("again", *again, before=network.inside(FAR))
-    until(lambda: "has joined" in fleet.said("again"), lambda: fleet.said("again"))
+    assert eventually(lambda: "has joined" in fleet.said("again"), 120), fleet.said("again")
     words = ["run", "--resume", str(folder), "--servers", str(servers), "--results", str(results), *placed]
     resumed = fleet.start("resumed", *words, before=network.inside("lab"))
     assert resumed.wait(300) in ENDED, fleet.said("resumed")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from builders import zoo
-from builders.expected import OF_THE_MACHINE
+from builders.expected import COMES_AND_GOES
 from builders.zoo import Row, Sessions
 from fairground.host import Child, build
 from fairground.inputs import manifest
@@ -56,7 +56,7 @@ def sessions(bench: Bench, durable: Database, tmp_path_factory: pytest.TempPathF
 
 def of_the_animal(findings: tuple[Finding, ...], expected: str | None = None) -> tuple[Finding, ...]:
     """The findings without those about the machine. A busy one stalls any server: `stalls` is the animal's where it is expected."""
-    machines = OF_THE_MACHINE | ({"stalls"} - {expected})
+    machines = COMES_AND_GOES | ({"stalls"} - {expected})
     return tuple(finding for finding in findings if finding.id not in machines)
 
 

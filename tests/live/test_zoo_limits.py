@@ -15,7 +15,7 @@ import pytest
 import planted
 from builders.benches import bench_on
 from builders.contracts import SEEDS
-from builders.expected import OF_THE_MACHINE
+from builders.expected import COMES_AND_GOES
 from fairground import postgres
 from fairground.host import Keeper
 from fairground.host.awake import hold_awake
@@ -37,7 +37,7 @@ def disturbed(trial: Trial) -> bool:
     A warning of it is enough: half a percent of steal comes in pieces of 20 ms, and a thread that waited for them was not busy.
     """
     return any(
-        (one.severity is Severity.VOID and one.id in OF_THE_MACHINE)
+        (one.severity is Severity.VOID and one.id in COMES_AND_GOES)
         or (one.severity is Severity.WARN and one.id in retry.OF_THE_MACHINE)
         for one in trial.findings
     )

@@ -12,7 +12,7 @@ import pytest
 
 from builders.benches import bench_on
 from builders.contracts import CONTRACTS, SEEDS
-from builders.expected import OF_THE_MACHINE
+from builders.expected import COMES_AND_GOES
 from builders.paths import ROOT
 from fairground.host import Child, Keeper, burner
 from fairground.inputs import manifest, workload_files
@@ -21,7 +21,7 @@ from fairground.measure import Bench, path, run, watch
 from fairground.model import Cell, CellSettings, Control, Load, PlanSlot, Topology, Trial, Verdict
 from fairground.postgres import Database
 
-MACHINE = OF_THE_MACHINE
+MACHINE = COMES_AND_GOES
 
 pytestmark = pytest.mark.live
 

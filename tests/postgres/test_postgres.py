@@ -12,8 +12,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from builders.cluster import SCALE, contents, eventually
+from builders.cluster import SCALE, contents
 from builders.contracts import SEEDS
+from builders.waiting import DATABASE_S, eventually
 from fairground import postgres
 from fairground.host import Keeper
 from fairground.model import ContractError, Durability, LabError
@@ -329,7 +330,7 @@ def test_waits_show_a_held_row(fresh: Database) -> None:
         holder.execute("UPDATE web_users SET credits = 1 WHERE id = 1")
         thread = threading.Thread(target=lambda: wanter.execute("UPDATE web_users SET credits = 2 WHERE id = 1"))
         thread.start()
-        assert eventually(lambda: fresh.count_backends("Lock:") == 1)
+        assert eventually(lambda: fresh.count_backends("Lock:") == 1, DATABASE_S)
         with fresh.connect("postgres") as connection:
             seen = dict(postgres.waits(connection))
         holder.rollback()

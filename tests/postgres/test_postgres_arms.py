@@ -11,8 +11,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from builders.cluster import SCALE, Arms, client, contents, eventually
+from builders.cluster import SCALE, Arms, client, contents
 from builders.contracts import SEEDS
+from builders.waiting import DATABASE_S, eventually
 from fairground import postgres
 from fairground.host import Keeper
 from fairground.model import Durability
@@ -107,7 +108,7 @@ def test_connections_and_locks_are_seen_apart(arms: Arms) -> None:
         holder.execute("UPDATE web_users SET credits = 1 WHERE id = 1")
         thread = threading.Thread(target=lambda: wanter.execute("UPDATE web_users SET credits = 2 WHERE id = 1"))
         thread.start()
-        assert eventually(lambda: two.count_backends("Lock:") == 1)
+        assert eventually(lambda: two.count_backends("Lock:") == 1, DATABASE_S)
         assert (len(one.backends()), len(two.backends()), one.count_backends("Lock:")) == (1, 2, 0)
         holder.rollback()
         thread.join()
@@ -137,7 +138,7 @@ def test_activity_of_all_arms_in_one_query(arms: Arms) -> None:
     assert sorted(seen[one.name].statements) == [("idle", long), ("idle", "SELECT count(*) FROM users")]
     assert seen[two.name].waits == {"idle in transaction": 1}
     assert seen[two.name].statements == (("idle in transaction", "SELECT 3"),)
-    assert eventually(lambda: not len(one.backends()) and not len(two.backends()))
+    assert eventually(lambda: not len(one.backends()) and not len(two.backends()), DATABASE_S)
     with two.connect("postgres") as connection:
         assert postgres.activity(connection) == {}
 
@@ -151,7 +152,7 @@ def test_other_arms_are_no_strangers(arms: Arms) -> None:
             thread = threading.Thread(target=lambda: connection.execute("SELECT pg_sleep(1)"))
             thread.start()
             asleep = "SELECT 1 FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(1)' AND state = 'active'"
-            assert eventually(lambda: bool(ours.execute(asleep).fetchall()))
+            assert eventually(lambda: bool(ours.execute(asleep).fetchall()), DATABASE_S)
             found = postgres.hygiene(ours).foreign
             thread.join()
             return found

@@ -8,8 +8,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from builders.cluster import SCALE, Arms, client, eventually
+from builders.cluster import SCALE, Arms, client
 from builders.contracts import SEEDS
+from builders.waiting import DATABASE_S, eventually
 from fairground import postgres
 from fairground.host import Keeper
 from fairground.model import Durability
@@ -171,7 +172,7 @@ def test_a_server_cannot_take_the_name_of_the_lab(arms: Arms) -> None:
             assert postgres.activity(connection)[one.name].statements == (("idle", "SELECT 'theirs'"),)
             assert dict(postgres.waits(connection, one.name)) == {"idle": 1}
         one.sever()
-        assert eventually(lambda: len(one.backends()) == 0)
+        assert eventually(lambda: len(one.backends()) == 0, DATABASE_S)
         assert ours.execute("SELECT 1").fetchone() == (1,)
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from builders.cluster import SCALE, eventually
+from builders.cluster import SCALE
 from builders.contracts import SEEDS
+from builders.waiting import DATABASE_S, eventually
 from fairground import postgres
 from fairground.measure.tried_audits import THERE
 from fairground.model import TableWork
@@ -52,7 +53,7 @@ def test_a_table_of_the_same_name_is_another(fresh: Database) -> None:
             assert len(connection.execute("SELECT * FROM users ORDER BY id").fetchall()) == 100
         connection.execute("CREATE TEMPORARY TABLE users AS SELECT * FROM shadow.users")
         connection.execute("SELECT * FROM users ORDER BY id")
-    assert eventually(lambda: fresh.work().since(before).tables["users"].rows == 100)  # the copy was made from them
+    assert eventually(lambda: fresh.work().since(before).tables["users"].rows == 100, DATABASE_S)  # the copy was made from them
     assert fresh.work().since(before).tables["users"] == TableWork(1, 100, 100)
 
 
@@ -73,7 +74,7 @@ def test_partitions_are_their_table(fresh: Database) -> None:
             return {name: one for name, one in work.work(connection, numbers).tables.items() if name.startswith("events")}
 
     # One scan of each statement and partition: two for the SELECT, one each for the others.
-    assert eventually(lambda: counted().get("events") == TableWork(4, 29, 29, 15, 1, 1))
+    assert eventually(lambda: counted().get("events") == TableWork(4, 29, 29, 15, 1, 1), DATABASE_S)
     assert set(counted()) == {"events"}
     assert fresh.query(THERE, {"name": "events"}) and not fresh.query(THERE, {"name": "events_1"})
 
@@ -90,7 +91,7 @@ def test_tables_of_one_name_are_added_up(fresh: Database) -> None:
         with fresh.connect() as connection:
             return work.work(connection).tables.get("User")
 
-    assert eventually(lambda: counted() == TableWork(2, 5, 5, 5))
+    assert eventually(lambda: counted() == TableWork(2, 5, 5, 5), DATABASE_S)
 
 
 def test_rows_that_an_index_holds_are_read(fresh: Database) -> None:
@@ -103,7 +104,7 @@ def test_rows_that_an_index_holds_are_read(fresh: Database) -> None:
             connection.execute("VACUUM ANALYZE parts")
             return fresh.query("SELECT relallvisible = relpages FROM pg_class WHERE relname = 'parts'") == [(True,)]
 
-        assert eventually(is_vacuumed)  # a commit that is not on the disk yet is in no index alone
+        assert eventually(is_vacuumed, DATABASE_S)  # a commit that is not on the disk yet is in no index alone
 
     def counted() -> TableWork:
         assert fresh.wait_for_no_connections()
@@ -176,6 +177,8 @@ def test_old_statements_are_not_shown(fresh: Database) -> None:
         return postgres.activity(connection)[fresh.name].statements
 
     with psycopg.connect(fresh.server_url(), autocommit=True) as one, fresh.connect("postgres") as ours:
-        assert eventually(lambda: bool(one.execute("SELECT 'lately'")) and seen(ours) == (("idle", "SELECT 'lately'"),))
-        assert eventually(lambda: seen(ours) == ())
+        assert eventually(
+            lambda: bool(one.execute("SELECT 'lately'")) and seen(ours) == (("idle", "SELECT 'lately'"),), DATABASE_S
+        )
+        assert eventually(lambda: seen(ours) == (), DATABASE_S)
         assert postgres.activity(ours)[fresh.name].waits == {"unused": 1}

@@ -68,7 +68,7 @@ def test_controls_are_no_results(tmp_path: Path) -> None:
     run = records.load_run(folder)
     assert (run.trials, run.controls) == ((trial(3), trial(1)), (control,))
     assert [one.number for one in run.everything] == [1, 2, 3]
-    assert records.done_slots(run) == {1, 2, 3} and run.finished
+    assert records.done_of(run.everything) == {1, 2, 3} and run.finished
 
 
 def test_trials_with_other_connections_tell_what_limited(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_plan_stands_before_the_first_trial(tmp_path: Path) -> None:
     """A run without trials is whole: it loads, with nothing done."""
     run = records.load_run(new(tmp_path))
     assert (run.plan, run.trials, run.limits, run.finished) == (small_plan(), (), (), False)
-    assert records.done_slots(run) == frozenset()
+    assert records.done_of(run.everything) == frozenset()
 
 
 @pytest.mark.parametrize(("attempt", "ending"), [(1, ""), (2, "-retry"), (3, "-retry2")])
@@ -195,9 +195,9 @@ def test_void_trials_are_done_after_the_last_attempt(tmp_path: Path) -> None:
     third = [trial(3, Verdict.VOID, attempt=attempt) for attempt in (1, 2, 3)]
     for one in (trial(1), trial(2, Verdict.VOID), *third):
         records.append_trial(folder, one)
-    assert records.done_slots(records.load_run(folder)) == {1, 3}
+    assert records.done_of(records.load_run(folder).everything) == {1, 3}
     for one in (trial(2, Verdict.WARNED, attempt=2), trial(4, Verdict.REJECTED)):
         assert not records.load_run(folder).finished
         records.append_trial(folder, one)
-    assert records.done_slots(records.load_run(folder)) == {1, 2, 3, 4}
+    assert records.done_of(records.load_run(folder).everything) == {1, 2, 3, 4}
     assert records.load_run(folder).finished

@@ -25,7 +25,7 @@ def decision(starts: int = 8, spread: float = 0.001, not_ok: int = 0, void: int 
         WindowPair(number, 1, "a", one, WindowTally(10_000 - not_ok, not_ok, 1.0, 1e6 * (1 + spread * (number % 5 - 2) / 2)))
         for number in range(1, starts + 1)
     ]
-    return rounds.decide([*pairs, *[replace(pairs[0], void="steal") for _ in range(void)]])
+    return rounds.decide([*pairs, *[replace(pairs[0], void="steal") for _ in range(void)]], 0.01)
 
 
 def said(found: rounds.Decision, asked: ComparisonAsked = ASKED, awake: bool = False, cores: Sequence[int] = (0,)) -> list[str]:

@@ -29,12 +29,12 @@ def test_instructions_have_a_line_where_they_were_counted() -> None:
     """The third quantity, of which more is worse; without counts there are two."""
     a, b = WindowTally(1000, 0, 1.0, 5e5, instructions=1_000_000), WindowTally(1000, 0, 1.0, 5e5, instructions=1_100_000)
     rounds = [Round(number, (WindowPair(number, 1, "a", a, b),), 10.0, {}) for number in range(1, 7)]
-    found = comparison.lines("ping", rounds, decide([pair for one in rounds for pair in one.pairs]), 0.01)
+    found = comparison.lines("ping", rounds, decide([pair for one in rounds for pair in one.pairs], 0.01), 0.01)
     assert [one.quantity for one in found] == ["goodput", "server CPU", "server instructions"]
     assert (found[2].a, found[2].b) == (pytest.approx(1000), pytest.approx(1100))
     assert found[2].change is not None and found[2].change[0] == pytest.approx(0.1) and found[2].worse_at_least is not None
     bare = [replace(one, pairs=tuple(replace(pair, b=replace(b, instructions=None)) for pair in one.pairs)) for one in rounds]
-    assert len(comparison.lines("ping", bare, decide([pair for one in bare for pair in one.pairs]), 0.01)) == 2
+    assert len(comparison.lines("ping", bare, decide([pair for one in bare for pair in one.pairs], 0.01), 0.01)) == 2
 
 
 def test_more_cpu_is_a_slowdown_and_more_answers_are_none() -> None:

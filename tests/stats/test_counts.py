@@ -142,7 +142,7 @@ def test_calls_that_nobody_counted_are_unknown() -> None:
 )
 def test_counts_settle(values: list[float], settled: bool) -> None:
     """What falls has not settled, however evenly or wildly; what only holds some dear windows has."""
-    assert counts.has_settled(values) is settled
+    assert counts.has_settled(values, counts.FLOOR) is settled
 
 
 def test_a_difference_needs_more_than_chance_and_more_than_the_floor() -> None:

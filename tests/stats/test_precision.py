@@ -40,7 +40,7 @@ def test_values_needed(spread: float, half: float, count: int | None) -> None:
     """The first number whose t interval is narrow enough; by the table of Student's t."""
     from scipy.stats import t
 
-    assert precision.values_needed(spread, half) == count
+    assert precision.values_needed(spread, half, 0.95) == count
     if count is not None and count > 2:
         halves = [t.ppf(0.975, some - 1) * spread / math.sqrt(some) for some in (count - 1, count)]
         assert halves[1] <= half < halves[0]
@@ -49,7 +49,7 @@ def test_values_needed(spread: float, half: float, count: int | None) -> None:
 def test_a_width_of_nothing_is_no_question() -> None:
     """No number of values gives it."""
     with pytest.raises(ValueError, match="without a width"):
-        precision.values_needed(0.1, 0.0)
+        precision.values_needed(0.1, 0.0, 0.95)
 
 
 def test_what_is_needed_is_about_what_then_decides() -> None:
@@ -57,7 +57,7 @@ def test_what_is_needed_is_about_what_then_decides() -> None:
     draw, enough = numpy.random.default_rng(3), 0
     for _ in range(200):
         ratios = numpy.exp(draw.normal(0, 0.02, 2000))
-        need = precision.need(ratios[:20], 0.03, each_s=10.0)
+        need = precision.need(ratios[:20], 0.03, 2, each_s=10.0, tested=1)
         assert need is not None and need.more is not None and need.more_s == 10.0 * need.more
         interval = t_interval(numpy.log(ratios[: 20 + need.more]).tolist())
         assert interval is not None
@@ -67,7 +67,7 @@ def test_what_is_needed_is_about_what_then_decides() -> None:
 
 def test_what_is_settled_already() -> None:
     """An interval decides on any margin of at least the ratio of its ends."""
-    need = precision.need([0.99, 1.01, 1.0], 0.001)
+    need = precision.need([0.99, 1.01, 1.0], 0.001, 2, each_s=None, tested=1)
     found = differences.of_pairs([0.99, 1.01, 1.0]).ratio
     assert need is not None and found is not None
     assert need.settled == pytest.approx(found.high / found.low - 1) and need.more_s is None
@@ -76,19 +76,19 @@ def test_what_is_settled_already() -> None:
 def test_the_number_tested_counts_beyond_the_margin_alone() -> None:
     """What may become equivalent is judged by itself; what may be called is held to all that are tested."""
     ratios = [1.0, 1.02, 0.98, 1.01]
-    near, one = precision.need(ratios, 0.03, tested=10), precision.need(ratios, 0.03)
+    near, one = (precision.need(ratios, 0.03, 2, None, tested) for tested in (10, 1))
     assert near is not None and one is not None and near.more == one.more
     assert near.settled is not None and one.settled is not None and near.settled > one.settled  # of a call, too
-    far, alone = (precision.need([1.06 * one for one in ratios], 0.03, tested=tested) for tested in (10, 1))
+    far, alone = (precision.need([1.06 * one for one in ratios], 0.03, 2, None, tested) for tested in (10, 1))
     assert far is not None and alone is not None and far.more is not None and alone.more is not None and far.more > alone.more
 
 
 def test_the_least_number_and_too_few() -> None:
     """Three that agree lack two of five; enough of them lack one at least; of one ratio nothing is known; some never end."""
-    assert precision.need([1.0, 1.0, 1.0], 0.01, least=5) == precision.RoundsNeed(0.01, None, 2, None)
-    assert precision.need([1.0] * 6, 0.01, least=5) == precision.RoundsNeed(0.01, 0.0, 1, None)
-    assert precision.need([1.0], 0.01) is None
-    endless = precision.need([0.5, 2.0], 1e-6, each_s=5.0)
+    assert precision.need([1.0, 1.0, 1.0], 0.01, 5, None, 1) == precision.RoundsNeed(0.01, None, 2, None)
+    assert precision.need([1.0] * 6, 0.01, 5, None, 1) == precision.RoundsNeed(0.01, 0.0, 1, None)
+    assert precision.need([1.0], 0.01, 2, None, 1) is None
+    endless = precision.need([0.5, 2.0], 1e-6, 2, each_s=5.0, tested=1)
     assert endless is not None and endless.more is None and endless.more_s is None
 
 

@@ -33,7 +33,7 @@ def pairs(
 
 def test_a_slower_arm_is_called_on_both_quantities() -> None:
     """5 % more CPU and 5 % fewer answers are seen through phases of 30 %."""
-    decision = decide(pairs(0.95, 1.05))
+    decision = decide(pairs(0.95, 1.05), 0.01)
     assert (decision.rate.word, decision.cost.word) == (DifferenceWord.SLOWER, DifferenceWord.SLOWER)
     assert decision.rate.ratio is not None and decision.rate.ratio.middle == pytest.approx(0.95, abs=0.03)
     assert (decision.rounds, decision.pairs, decision.void_pairs) == (8, 40, 0)
@@ -45,35 +45,35 @@ def test_instructions_are_compared_where_both_sides_count_them() -> None:
         replace(one, a=replace(one.a, instructions=one.a.ok * 1000), b=replace(one.b, instructions=one.b.ok * 1030))
         for one in pairs(1.0, 1.0)
     ]
-    effort = decide(counted).effort
+    effort = decide(counted, 0.01).effort
     assert effort is not None and effort.ratio is not None and effort.word is DifferenceWord.SLOWER
     assert effort.ratio.middle == pytest.approx(1 / 1.03)
     counted[3] = replace(counted[3], b=replace(counted[3].b, instructions=None))
-    assert decide(counted).effort is None and decide([]).effort is None
+    assert decide(counted, 0.01).effort is None and decide([], 0.01).effort is None
 
 
 def test_equal_arms_are_seldom_called() -> None:
     """Over 200 simulated comparisons of equals, starts that differ included, faster and slower are rare."""
-    words = [decide(pairs(1.0, 1.0, seed=seed)).cost.word for seed in range(200)]
+    words = [decide(pairs(1.0, 1.0, seed=seed), 0.01).cost.word for seed in range(200)]
     assert sum(word in (DifferenceWord.FASTER, DifferenceWord.SLOWER) for word in words) <= 0.08 * 200
 
 
 def test_starts_are_the_unit_of_evidence() -> None:
     """When starts differ much, many windows inside few starts make no narrow interval."""
-    few = decide(pairs(1.0, 1.0, rounds=6, each=40, start_sd=0.10, pair_sd=0.001))
+    few = decide(pairs(1.0, 1.0, rounds=6, each=40, start_sd=0.10, pair_sd=0.001), 0.01)
     assert few.half_width is not None and few.half_width > 0.04
 
 
 def test_few_starts_call_nothing() -> None:
     """Below five starts every word is inconclusive, whatever the numbers."""
-    decision = decide(pairs(0.5, 2.0, rounds=4))
+    decision = decide(pairs(0.5, 2.0, rounds=4), 0.01)
     assert (decision.rate.word, decision.cost.word) == (DifferenceWord.INCONCLUSIVE, DifferenceWord.INCONCLUSIVE)
 
 
 def test_void_pairs_count_for_nothing() -> None:
     """Pairs that the machine spoiled are kept, counted, and not used."""
     spoiled = [replace(pair, void="somebody else computed", b=replace(pair.b, ok=1)) for pair in pairs(1.0, 1.0)]
-    decision = decide([*pairs(0.9, 1.1), *spoiled])
+    decision = decide([*pairs(0.9, 1.1), *spoiled], 0.01)
     assert decision.void_pairs == 40
     assert decision.rate.ratio is not None and decision.rate.ratio.middle == pytest.approx(0.9, abs=0.03)
 
@@ -81,7 +81,7 @@ def test_void_pairs_count_for_nothing() -> None:
 def test_without_cpu_only_the_rate_is_decided() -> None:
     """A machine that shows no CPU leaves the cost unknown, not zero."""
     blind = [replace(pair, a=replace(pair.a, cpu_us=None)) for pair in pairs(0.9, 1.0)]
-    decision = decide(blind)
+    decision = decide(blind, 0.01)
     assert decision.cost.ratio is None and decision.rate.word is DifferenceWord.SLOWER
     assert decision.half_width is not None
 
@@ -90,8 +90,8 @@ def test_requests_without_a_good_answer_are_told() -> None:
     """The share is each arm's own, over its sound pairs; a spoiled pair's errors are the machine's."""
     seen = [replace(pair, b=replace(pair.b, ok=900, not_ok=100)) for pair in pairs(1.0, 1.0)]
     spoiled = replace(seen[0], void="somebody else computed", a=replace(seen[0].a, not_ok=7))
-    assert decide([*seen, spoiled]).failed == (0.0, 0.1)
-    assert decide([]).failed == (None, None)
+    assert decide([*seen, spoiled], 0.01).failed == (0.0, 0.1)
+    assert decide([], 0.01).failed == (None, None)
 
 
 def test_the_generator_works_for_every_answer() -> None:
@@ -119,7 +119,7 @@ def test_a_server_with_two_modes_is_found(arm: int, cpu: bool) -> None:
         costs = [50.0 * phase, 50.0 * phase * wobble]
         costs[arm] *= more
         found.append(start(number, *costs, cpu=cpu))
-    modes = decide(found).modes
+    modes = decide(found, 0.01).modes
     assert modes is not None and modes.arm == arm and modes.apart == pytest.approx(0.2, abs=0.01)
     assert modes.quantity == ("CPU per answer" if cpu else "goodput")
     assert (modes.high if cpu else modes.low) == (2, 3, 7) and len(modes.low) + len(modes.high) == 8
@@ -129,10 +129,10 @@ def test_phases_of_the_machine_are_no_modes() -> None:
     """What makes both arms slow in some rounds is not theirs; void pairs make no mode either."""
     even = [start(number, 50.0 * (1 + number % 2), 50.0 * (1 + number % 2) * wobble) for number, wobble in enumerate(WOBBLES, 1)]
     spoiled = [replace(start(number, 50.0, 80.0), void="steal") for number in (2, 3, 7)]
-    assert decide([*even, *spoiled]).modes is None
+    assert decide([*even, *spoiled], 0.01).modes is None
 
 
 def test_modes_that_are_close_are_of_no_interest() -> None:
     """Two clear groups half a percent apart are not told."""
-    assert decide([start(number, 50.0, 50.0 * (1 + 0.005 * (number % 2))) for number in range(1, 9)]).modes is None
-    assert decide([start(number, 50.0, 50.0 * (1 + 0.020 * (number % 2))) for number in range(1, 9)]).modes is not None
+    assert decide([start(number, 50.0, 50.0 * (1 + 0.005 * (number % 2))) for number in range(1, 9)], 0.01).modes is None
+    assert decide([start(number, 50.0, 50.0 * (1 + 0.020 * (number % 2))) for number in range(1, 9)], 0.01).modes is not None

@@ -8,8 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairground.judge import thresholds
 from fairground.stats import intervals
 
+RULES = thresholds.standard().rules
+SETTLED = RULES.settled_last, RULES.settled_tolerance, RULES.settled_drift
 SPEEDS = st.floats(min_value=0.01, max_value=1e6, allow_nan=False, allow_infinity=False)
 
 
@@ -160,7 +163,7 @@ def test_percentile_of_nothing_is_none() -> None:
 )
 def test_steady_tells_a_plateau_from_a_ramp(per_second: list[int], settled: bool) -> None:
     """The last three seconds decide, by their spread and by their direction."""
-    assert intervals.steady(per_second) is settled
+    assert intervals.steady(per_second, *SETTLED) is settled
 
 
 @pytest.mark.parametrize(
@@ -174,9 +177,10 @@ def test_rising_is_each_above_the_one_before(values: list[int], rises: bool) -> 
 @given(st.lists(st.floats(1.0, 1e6), min_size=3, max_size=20), st.floats(0.001, 1000.0))
 def test_steady_does_not_depend_on_the_unit(per_second: list[float], factor: float) -> None:
     """Requests a second or a minute: the answer is the same, but for rounding at the very threshold."""
-    widened = intervals.steady(per_second, tolerance=0.1 + 1e-9, drift=0.05 + 1e-9)
-    narrowed = intervals.steady(per_second, tolerance=0.1 - 1e-9, drift=0.05 - 1e-9)
-    assert intervals.steady([value * factor for value in per_second]) in {widened, narrowed}
+    last, tolerance, drift = SETTLED
+    widened = intervals.steady(per_second, last, tolerance + 1e-9, drift + 1e-9)
+    narrowed = intervals.steady(per_second, last, tolerance - 1e-9, drift - 1e-9)
+    assert intervals.steady([value * factor for value in per_second], *SETTLED) in {widened, narrowed}
 
 
 @pytest.mark.parametrize(

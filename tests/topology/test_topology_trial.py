@@ -10,7 +10,7 @@ import pytest
 
 from builders.benches import bench_on
 from builders.contracts import CONTRACTS, SEEDS
-from builders.expected import OF_THE_MACHINE
+from builders.expected import COMES_AND_GOES
 from builders.paths import ROOT
 from fairground import postgres, topology
 from fairground.host import Keeper
@@ -34,7 +34,7 @@ from fairground.model import (
 from fairground.postgres import Database
 from fairground.topology import kind
 
-MACHINE = OF_THE_MACHINE | {"errors", "distance", "stalls"}
+MACHINE = COMES_AND_GOES | {"errors", "distance", "stalls"}
 """And what a test beside it brings about: a busy machine stalls any server."""
 POOL = 4
 

@@ -83,7 +83,7 @@ def measure(
     a, b = (address.request(one, inputs.places.environ, mix) for one in asked.services)
     if (warning := describe_writes(asked)) is not None and not given["quiet"]:
         say.note(warning)
-    voice = Voice(given["quiet"], again="compare --resume RUN", tell=compared.tell, can_go_on=is_kept(asked))
+    voice = Voice(given["quiet"], tell=compared.tell, can_go_on=is_kept(asked))
     record = finish(lambda sink: against.compare_services(inputs, asked, (a, b), sink), voice)
     pages.write(record)
     found = comparison_of(record)

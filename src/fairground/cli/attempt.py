@@ -101,7 +101,7 @@ def run(given: Given, confirmations: int = 0) -> None:
         request = address.request(asked, places.environ, mix)
         if asked.load and not is_safe(asked.method) and not given["quiet"]:
             say.note(_writes(asked))
-        voice = Voice(given["quiet"], again="try --resume RUN", tell=_tell)
+        voice = Voice(given["quiet"], tell=_tell)
         return finish(lambda sink: service.attempt(inputs, asked, request, sink), voice)
 
     try:

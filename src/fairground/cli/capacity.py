@@ -102,7 +102,7 @@ def capacity_(context: typer.Context, given: Given) -> None:
     placed.not_the_server(asked.settings.place, "capacity")
     elsewhere.check_load(asked.load, asked.settings.place)
     with placed.hosts_of(given, asked.settings.place) as there:
-        voice = Voice(given["quiet"], again="capacity --resume RUN", tell=_tell)
+        voice = Voice(given["quiet"], tell=_tell)
         record = finish(lambda sink: capacity.capacity(replace(inputs, elsewhere=there), asked, sink), voice)
     page, found = pages.write(record), capacities_of(record)
     _say(page, found, given["as_json"])

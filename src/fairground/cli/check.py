@@ -51,7 +51,7 @@ def check_(context: typer.Context, given: Given) -> None:
 
     if inputs.record is not None:
         tell(inputs.record, inputs.record.entries)
-    voice = Voice(again="check --resume RUN", tell=lambda event: tell(event.record, event.record.entries[-1:]))
+    voice = Voice(tell=lambda event: tell(event.record, event.record.entries[-1:]))
     record = finish(lambda sink: check.check(inputs, asked, sink), voice)
     if given["as_json"]:
         say.document({"stacks": {one.stack: one.row for one in record.entries}})

@@ -143,7 +143,7 @@ def _measured(inputs: Inputs, asked: ComparisonAsked, given: Given) -> tuple[Com
     placed.not_the_server(asked.settings.place, "compare")
     elsewhere.check_load(asked.load, asked.settings.place)
     with placed.hosts_of(given, asked.settings.place) as there:
-        voice = Voice(given["quiet"], again="compare --resume RUN", tell=compared.tell)
+        voice = Voice(given["quiet"], tell=compared.tell)
         record = finish(lambda sink: compare_stacks(replace(inputs, elsewhere=there), asked, sink), voice)
     pages.write(record)
     return comparison_of(record), record.folder

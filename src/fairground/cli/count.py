@@ -201,7 +201,7 @@ def _resumed(places: Places, given: Given) -> Record[CountAsked, CountedStart]:
 
 def _followed(inputs: Inputs, asked: CountAsked, given: Given) -> Record[CountAsked, CountedStart]:
     """Count under lines of progress, and write the page."""
-    voice = Voice(given["quiet"], again="run --count --resume RUN", tell=_progress)
+    voice = Voice(given["quiet"], tell=_progress)
     record = finish(lambda sink: count.count_stacks(inputs, asked, sink), voice)
     pages.write(record)
     return record

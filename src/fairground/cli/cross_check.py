@@ -47,8 +47,7 @@ def cross_check(context: typer.Context, given: Given) -> None:
     """
     if given["resume"] is not None:
         refuse_beside_resume(context, (), "cross-check")
-    voice = Voice(given["quiet"], again="cross-check --resume RUN")
-    report, end = follow(_work(given), voice)
+    report, end = follow(_work(given), Voice(given["quiet"]))
     assert isinstance(report, Reported) and isinstance(end, Finished), "a cross-check ends with its report and its record"
     agreements = end.record.entries
     if given["as_json"]:

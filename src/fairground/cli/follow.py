@@ -41,7 +41,7 @@ from fairground.lab.events import (
 from fairground.model import SCHEMA_VERSION, Progress, foreign
 from fairground.model.experiment import Start, WhyAsked
 from fairground.model.record import CapacityAsked, ComparisonAsked, Record, RecordKind
-from fairground.model.resume import options_again_of
+from fairground.model.resume import VERBS, command_again_of, options_again_of
 from fairground.report.run import why
 
 Work = Callable[[Sink], Iterator[Event]]
@@ -56,7 +56,7 @@ class Voice:
     """The way in which a verb speaks.
 
     `quiet` says nothing on the way, `as_json` tells each trial as a line, `progress` tells more.
-    `again` is what goes on with an interrupted measurement; `RUN` in it stands for its folder. `tell` hears of each unit.
+    `again` is what goes on with an interrupted run; `RUN` in it stands for its folder. `tell` hears of each unit of a record.
     `can_go_on`: nothing that it needs is missing in the record.
     """
 
@@ -66,11 +66,6 @@ class Voice:
     again: str = "run --resume RUN"
     tell: Callable[[UnitDone], None] = lambda _: None
     can_go_on: bool = True
-
-    @property
-    def verb(self) -> str:
-        """The word that a person typed."""
-        return self.again.partition(" ")[0]
 
 
 def follow(work: Work, voice: Voice | None = None) -> Generator[Event]:
@@ -120,6 +115,8 @@ class _Shown:
         self._clock = ProgressClock(say.talk, ProgressClock.is_wanted(say.talk, voice.quiet))
         self._folder: Path | None = None
         """The folder of what is measured; None before there is one."""
+        self._kind: RecordKind | None = None
+        """The kind of the record that is measured; None for a run, and before there is one."""
         self._is_whole = False
         """True if nothing is missing in the record that is measured."""
 
@@ -128,14 +125,17 @@ class _Shown:
         """Say what is kept of an interrupted measurement, and how to go on with it."""
         if self._folder is None:
             return "interrupted before anything was finished: there is nothing to keep"
-        place = shlex.quote(str(_near(self._folder)))
+        folder = _near(self._folder)
+        place = shlex.quote(str(folder))
         if self._is_whole:
             return f"interrupted; all of it is kept: ./fairground report {place}"
         if not self._voice.can_go_on:
             return f"interrupted; what is finished is kept, what was asked is not: ./fairground report {place}"
-        again = self._voice.again.replace("RUN", place)
-        named = "" if self._voice.verb == "try" else options_again_of(typed.command())  # of a try the record keeps it
-        return f"interrupted; what is finished is kept. Go on with: ./fairground {again}{named}"
+        if self._kind is None:
+            command = f"./fairground {self._voice.again.replace('RUN', place)}{options_again_of(typed.command())}"
+        else:
+            command = command_again_of(self._kind, folder, typed.command())
+        return f"interrupted; what is finished is kept. Go on with: {command}"
 
     def warn(self) -> None:
         """Say that a secret was typed where others may find it."""
@@ -228,20 +228,20 @@ class _Shown:
 
     def _show_record(self, event: RecordOpened | Going | UnitDone) -> None:
         """An event of a record, and what goes on from there."""
-        verb = self._voice.verb
         match event:
             case RecordOpened(record):
-                self._folder, asked = record.folder, record.head.asked
+                self._folder, self._kind, asked = record.folder, record.head.kind, record.head.asked
                 of_services = isinstance(asked, ComparisonAsked) and asked.services is not None
                 if isinstance(asked, ComparisonAsked | CapacityAsked) and not of_services and not self._voice.quiet:
                     tell_seats([asked.settings])
-                self._go_on(f"{verb}, part {len(record.entries) + 1}")
+                self._go_on(f"{VERBS[self._kind]}, part {len(record.entries) + 1}")
             case Going(what, left_s):
-                self._clock.shows(f"{verb}, {what}", left_s, about=True)
+                assert self._kind is not None, "a record is opened before a part of it goes on"
+                self._clock.shows(f"{VERBS[self._kind]}, {what}", left_s, about=True)
             case UnitDone(record, left_s):
                 if not self._voice.quiet:
                     self._voice.tell(event)
-                self._clock.shows(f"{verb}, part {len(record.entries) + 1}", left_s)
+                self._clock.shows(f"{VERBS[record.head.kind]}, part {len(record.entries) + 1}", left_s)
 
     def _note(self, text: str) -> None:
         if not self._voice.quiet:

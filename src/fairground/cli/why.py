@@ -67,7 +67,7 @@ def why(context: typer.Context, given: Given) -> None:
     inputs, asked = _inputs(given)
     if not given["quiet"]:
         _announce(asked)
-    voice = Voice(given["quiet"], again="why --resume RUN", tell=_tell)
+    voice = Voice(given["quiet"], tell=_tell)
     record = finish(lambda sink: try_reason(inputs, asked, sink), voice)
     pages.write(record)
     experiment(record, given["as_json"])

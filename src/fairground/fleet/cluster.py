@@ -21,7 +21,7 @@ from fairground.model import LabError
 LOOK_S = 2.0
 """How often it is looked whether hosts are still there while nothing is finished."""
 GONE_S = 20.0
-"""So long all hosts are away before the rest is given up."""
+"""The seconds that all hosts are away before the rest is given up."""
 RETRIES = 1
 """How often an order is given again whose process broke; a host that is lost does not count."""
 

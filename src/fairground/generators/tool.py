@@ -24,7 +24,7 @@ from fairground.model.slot import find_slots, slots_of
 SLACK_S = 30.0
 """How much longer than its time and one timeout a tool may take to start, to drain and to print."""
 LOOKS_S = 0.05
-"""So often it is looked whether a tool has ended."""
+"""The seconds between two looks at whether a tool has ended."""
 COUNTED_AT_MOST_S = 900.0
 """How long a run of a given number of requests may take."""
 

@@ -28,9 +28,9 @@ Command = tuple[str, ...]
 """The words of a command."""
 
 DIGEST_CHARACTERS = 16
-"""So much of a digest is shown: enough to tell two copies apart."""
+"""This much of a digest is shown: enough to tell two copies apart."""
 PLACE_CHARACTERS = 10
-"""So much of a digest tells two folders of a server apart."""
+"""This much of a digest tells two folders of a server apart."""
 BUILD_TIMEOUT_S = 1800.0
 ERROR_LINE = re.compile(r"(?i)(?<![\w-])(?:error|fatal)(?:\[\w+\])?(?::| \w)")
 """A line of a build's output that names an error, such as `error[E0425]: …` or `npm error code …`."""

@@ -60,7 +60,7 @@ class OwnView:
 ANSWERS_S, CLOSES_S = 20.0, 20.0
 """A keeper that does not answer within so long stands still. The time in which one ends what it keeps."""
 LOOK_S = 1.0
-"""So often it is looked whether it stands still: somebody may have stopped it."""
+"""The seconds between two looks at whether it stands still: somebody may have stopped it."""
 STOPPED = frozenset("Tt")
 
 

@@ -27,7 +27,7 @@ TIME_ENABLED, TIME_RUNNING = 1, 2
 CLOSE_ON_EXEC = 8
 PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 LOOKS = 3
-"""So often threads are looked up until no new one has come meanwhile."""
+"""The most times that threads are looked up until no new one has come meanwhile."""
 
 
 class Kernel(Protocol):

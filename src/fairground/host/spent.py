@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from fairground.host.process import Process, look, read
+from fairground.model.work import difference
 
 Thread = tuple[int, str]
 """Process and thread number."""
@@ -22,8 +23,7 @@ class Ran:
 
     def since(self, before: Ran) -> Ran:
         """Return what came after `before`."""
-        switches = None if self.switches is None or before.switches is None else self.switches - before.switches
-        return Ran(self.run_ns - before.run_ns, self.wait_ns - before.wait_ns, switches)
+        return Ran(self.run_ns - before.run_ns, self.wait_ns - before.wait_ns, difference(before.switches, self.switches))
 
 
 @dataclass

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fairground.host import cgroup
+from fairground.model.work import difference
 
 MOST_PROCESSORS = 8
 """The clock rates of this many are read: on large machines each costs the kernel a message to that processor."""
@@ -56,11 +57,6 @@ class Surroundings:
                 for name in ("heat_throttles", "swapped_pages", "memory_kills", "major_faults", "periods", "throttled_periods")
             },
         }
-
-
-def difference(before: int | None, after: int | None) -> int | None:
-    """The count between two readings; None where one of them is missing."""
-    return None if before is None or after is None else after - before
 
 
 def _vmstat() -> dict[str, int]:

@@ -15,8 +15,9 @@ from fairground.host.process import NS_PER_TICK, look, tasks
 from fairground.host.resident import Resident
 from fairground.host.spent import Ran, Spent, Thread, threads_of
 from fairground.host.strangers import Strangers
-from fairground.host.surroundings import Surroundings, difference
+from fairground.host.surroundings import Surroundings
 from fairground.model import HostUse, RoleUse
+from fairground.model.work import difference
 
 STOPPED = "Tt"
 """States of a process that a signal, or a tracer, has stopped."""

@@ -11,7 +11,7 @@ NONE = "none"
 FORM = re.compile(r"([a-z-]+)(?:=(\d+(?:\.\d+)?)(ms|s))?@(\d+(?:\.\d+)?)s")
 MOST_STALL_MS = 60_000
 LEAST_AROUND_S = 1.0
-"""So much of the window must lie before a fault, and behind it: there is no recovery without a rate on both sides."""
+"""The seconds of the window that must lie before a fault, and behind it: there is no recovery without a rate on both sides."""
 
 
 def parse(option: str, text: str) -> list[Fault | None]:

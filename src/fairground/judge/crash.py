@@ -13,7 +13,7 @@ from dataclasses import replace
 from fairground.model import AuditLine, DatabaseUse, Durability, Finding, Recovery, Severity
 
 LOSES_S = 2.0
-"""So much of its last writes a database that does not wait may lose: three times what PostgreSQL promises, on a busy machine."""
+"""The seconds of writes that a database which does not wait may lose: three times what PostgreSQL promises, on a busy machine."""
 PROBES = 10
 """As many requests of the lab's own in that time, at most."""
 

@@ -31,7 +31,7 @@ from fairground.stats.intervals import share_interval
 DECLARED = "declared"
 MOST_TEXTS = 50
 KEPT_TEXTS = 4096
-"""So many texts are kept beside what they are normalised to: a server may write its numbers into each of its statements."""
+"""This many texts are kept beside what they are normalised to: a server may write its numbers into each of its statements."""
 MOST_PARTS = 4
 """Statements of one message, at most; more of them, or a block of a procedural language, commit more than once for one answer."""
 SHOWN_CHARACTERS = 120

@@ -15,10 +15,11 @@ from fairground.inputs.asked import one_stack
 from fairground.lab.events import Event, Planned, RecordOpened, Reported, Sink, unheard
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
-from fairground.lab.recording import VERBS, NewEntry, Units, record_units
+from fairground.lab.recording import NewEntry, Units, record_units
 from fairground.lab.run import resume_run, run_suite
 from fairground.model import CellSettings, LabError, Run, Suite, SuiteGroup
 from fairground.model.record import CrossCheckAsked, Head, Record, RecordEnd, RecordKind
+from fairground.model.resume import VERBS
 from fairground.stats import agreement
 from fairground.stats.agreement import Agreement
 

@@ -177,7 +177,7 @@ def measure_shares(known: Run, there: Fleet, digests: Mapping[str, str]) -> Gene
         yield from _carried_out(known, there, digests)
     else:
         asked = yield from _in_waves(known, there, digests)
-    done = records.done_slots(records.load_run(known.folder))
+    done = records.done_of(records.load_run(known.folder).everything)
     if missing := [slot for slot in asked if slot.number not in done]:
         again = f"./fairground run --resume {known.id}{there.again}"
         yield Said(f"{len(missing)} of {len(asked)} trials are missing; go on with: {again}")
@@ -200,7 +200,7 @@ def _in_waves(known: Run, there: Fleet, digests: Mapping[str, str]) -> Generator
         yield from _carried_out(replace(begun, plan=replace(planned, slots=wanted)), there, digests)
         found = records.load_run(known.folder)
         measured = found.everything
-        if not {slot.number for slot in wanted} <= records.done_slots(found):
+        if not {slot.number for slot in wanted} <= records.done_of(found.everything):
             return tuple(asked)
         newest = wave[-1] >= max((one.block for one in measured), default=0)
         trials_s = stopping.spent_s(measured) - stopping.spent_s(known.everything)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -16,20 +15,7 @@ from fairground.lab.events import Event, Finished, RecordOpened, UnitDone
 from fairground.lab.preparation import Inputs, Testbed
 from fairground.model import SCHEMA_VERSION, LabError, MachineError, StackInfo, error
 from fairground.model.record import Head, Record, RecordEnd, RecordKind
-from fairground.model.resume import options_again_of
-
-VERBS: Mapping[RecordKind, str] = {
-    RecordKind.COMPARISON: "compare",
-    RecordKind.CAPACITY: "capacity",
-    RecordKind.TRY: "try",
-    RecordKind.CHECK: "check",
-    RecordKind.CROSS_CHECK: "cross-check",
-    RecordKind.WHY: "why",
-    RecordKind.COUNT: "count",
-}
-"""The verb that measures a kind, which its folder is called by, too."""
-BY_OPTION: Mapping[RecordKind, str] = {RecordKind.COUNT: "run --count"}
-"""What goes on with a kind that an option of a verb measures."""
+from fairground.model.resume import VERBS, command_again_of
 
 
 @dataclass(frozen=True)
@@ -66,9 +52,7 @@ def open_record(
 def record_units(record: Record[Any, Any], units: Units) -> Iterator[Event]:
     """Keep each unit that is missing as it comes, and the end. A record in which nothing could be measured is removed again."""
     yield RecordOpened(record)
-    kind = record.head.kind
-    again = f"./fairground {BY_OPTION.get(kind, VERBS[kind])} --resume {shlex.quote(str(record.folder))}"
-    again += "" if kind is RecordKind.TRY else options_again_of(record.head.command)
+    again = command_again_of(record.head.kind, record.folder, record.head.command)
     with error.resumable(record.folder, again), records.hold_record(record.folder), closing(units):
         records.require_unchanged(record)
         try:

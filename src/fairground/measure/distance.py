@@ -19,7 +19,7 @@ from fairground.model import Finding, LabError, PathWire
 
 MOST, LEAST = 50, 5
 ABOUT_S = 0.5
-"""So long the round trips over a wire take together, between `LEAST` and `MOST` of them."""
+"""The seconds that the round trips over a wire take together, between `LEAST` and `MOST` of them."""
 TIMEOUT_S = 10.0
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from fairground.judge import written
 from fairground.model import AuditLine, Workload
+from fairground.model.work import difference
 from fairground.postgres import Database
 
 
@@ -24,8 +25,7 @@ class Flushes:
     def since(self, load: str) -> int | None:
         """Count since a load began, while connections are open: later those of other arms cannot be told from its own."""
         before = self._before.get(load)
-        after = None if before is None else self._database.flushes()
-        return None if after is None or before is None else after - before
+        return difference(before, None if before is None else self._database.flushes())
 
     def add(self, flushes: int | None, good: Iterable[int]) -> None:
         """Keep the flushes of a load, with the good answers that were given while those were counted."""

@@ -10,7 +10,7 @@ from fairground.model import storing
 
 TAIL_BYTES = 2000
 KEPT_BYTES = 1_000_000
-"""So much of a log's beginning, and of its end: a server that logs each request would fill the results."""
+"""This much is kept of a log's beginning, and of its end: a server that logs each request would fill the results."""
 
 
 LEFT_OUT = "\n[… {:,} bytes are left out …]\n"

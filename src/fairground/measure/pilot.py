@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fairground.judge import sizing
 from fairground.model import Load
 from fairground.model.sizing import Sizing, WorkloadEvent
+from fairground.model.work import difference
 
 
 class Pilot:
@@ -37,5 +38,4 @@ class Pilot:
 
     def _between(self, first: int, last: int) -> int | None:
         """Deadlocks from one reading to another; None where one is missing."""
-        before, after = self._at[first], self._at[last] if last < len(self._at) else None
-        return None if before is None or after is None else after - before
+        return difference(self._at[first], self._at[last] if last < len(self._at) else None)

@@ -14,6 +14,7 @@ from fairground.host import Meter, RoleMeter, open_descriptors, stolen_us
 from fairground.judge import statements
 from fairground.model import DatabaseUse, DatabaseWork, Look, RoleUse
 from fairground.model.answerlog import AnswerLog
+from fairground.model.work import difference
 from fairground.postgres import Activity, Counters, Hygiene, activity, activity_beside, hygiene
 from fairground.topology import Census, Pooler
 
@@ -257,7 +258,7 @@ def database_use(
         pooler_clients_peak=seen.pooler_clients_peak if seen else None,
         pooler_waiting_peak=seen.pooler_waiting_peak if seen else None,
         sessions=counters.sessions,
-        checkpoints=None if ends[0] is None or ends[1] is None else ends[1] - ends[0],
+        checkpoints=difference(*ends),
         hygiene_samples=len(looks),
         autovacuum_samples=_samples(vacuums),
         foreign_samples=_samples(strangers),

@@ -19,11 +19,11 @@ from fairground.model.secret import HIDDEN, PLACEHOLDERS
 LEAST = 6
 """A shorter value could be part of anything."""
 LEAST_AFTER_A_SIGN = 3
-"""So many characters tell after `:` or `=`, as in `lab:word@host`: no key or word of a record stands there without quotes."""
+"""This many characters tell after `:` or `=`, as in `lab:word@host`: no key or word of a record stands there without quotes."""
 LEAST_OF_A_WORD = 12
 """A value of small letters alone could be a word of somebody else's, such as `postgres` or `Bearer`."""
 LEAST_ANYWHERE = 12
-"""So many characters, as a URL writes them, tell also within a word if not all are letters: two threads may write one line."""
+"""This many, as a URL writes them, tell also within a word if not all are letters: two threads may write one line."""
 
 _BASIC = re.compile(r"(?:Basic\s+)?(?P<encoded>[A-Za-z0-9+/]+=*)", re.IGNORECASE)
 

@@ -307,7 +307,7 @@ class SuiteGroup:
     contract: str | None = None
     """The contract of its workloads' names; None: that of its stacks."""
     blocks: int | None = None
-    """So many blocks its cells have at least, where the suite has fewer."""
+    """The least number of blocks that its cells have, where the suite has fewer."""
 
 
 OURS = ("(our ", "(from its own table)")

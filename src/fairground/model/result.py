@@ -150,7 +150,7 @@ class Gap:
     start_us: int
     duration_us: int
     own_us: int
-    """So much of it the generator itself did not look out for answers: it was busy, or had no processor."""
+    """The part of it in which the generator itself did not look out for answers: it was busy, or had no processor."""
 
 
 @dataclass(frozen=True)
@@ -275,7 +275,7 @@ class Result:
     refused: int = 0
     """Good answers of the generator's whole life that had to be errors: what they were asked for must not be done."""
     pipeline: int = 1
-    """So many requests were sent at once on each connection."""
+    """The requests that were sent at once on each connection."""
     requests: Mapping[str, RequestResult] = field(default_factory=dict)
     """The requests of a mix, by name; empty where there is only one."""
 

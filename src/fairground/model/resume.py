@@ -1,13 +1,33 @@
-"""The options of a command that `--resume` needs again, because a record keeps none of them: its database and its hosts."""
+"""The command that goes on with a record, and what `--resume` needs again: a record keeps neither database nor hosts."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from fairground.model import secret
+from fairground.model.record import RecordKind
 
+VERBS: Mapping[RecordKind, str] = {
+    RecordKind.COMPARISON: "compare",
+    RecordKind.CAPACITY: "capacity",
+    RecordKind.TRY: "try",
+    RecordKind.CHECK: "check",
+    RecordKind.CROSS_CHECK: "cross-check",
+    RecordKind.WHY: "why",
+    RecordKind.COUNT: "count",
+}
+"""The verb that measures a kind, which its folder is called by, too."""
+BY_OPTION: Mapping[RecordKind, str] = {RecordKind.COUNT: "run --count"}
+"""What goes on with a kind that an option of a verb measures."""
 OF_HOSTS = ("--place", "--hosts", "--tls")
+
+
+def command_again_of(kind: RecordKind, folder: Path, command: str) -> str:
+    """The command that goes on with a record, with the options of its `command` that none keeps; that of a try does."""
+    again = f"./fairground {BY_OPTION.get(kind, VERBS[kind])} --resume {shlex.quote(str(folder))}"
+    return again if kind is RecordKind.TRY else again + options_again_of(command)
 
 
 def database_of(command: str) -> str:

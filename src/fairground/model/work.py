@@ -35,8 +35,7 @@ class TableWork:
 
     def since(self, before: TableWork) -> TableWork:
         """The work that was done after `before`."""
-        sequential = (self.sequential_rows, before.sequential_rows)
-        known = None if sequential[0] is None or sequential[1] is None else sequential[0] - sequential[1]
+        known = difference(before.sequential_rows, self.sequential_rows)
         written = (getattr(self, kind) - getattr(before, kind) for kind in (*WRITES, "index_entries"))
         return TableWork(self.scans - before.scans, self.rows - before.rows, known, *written)
 
@@ -45,6 +44,11 @@ class TableWork:
         known = None if sequential[0] is None or sequential[1] is None else sequential[0] + sequential[1]
         written = (getattr(self, kind) + getattr(other, kind) for kind in (*WRITES, "index_entries"))
         return TableWork(self.scans + other.scans, self.rows + other.rows, known, *written)
+
+
+def difference(before: int | None, after: int | None) -> int | None:
+    """The count between two readings; None where one of them is missing."""
+    return None if before is None or after is None else after - before
 
 
 @dataclass(frozen=True)

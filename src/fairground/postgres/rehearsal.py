@@ -16,7 +16,7 @@ from fairground.postgres import session
 from fairground.postgres.database import HOME, Database
 from fairground.postgres.libpq import open_session
 from fairground.postgres.names import APPLICATION_NAME, ROLE
-from fairground.postgres.work import WAITS
+from fairground.postgres.work import WAITS, first_value_of
 
 ENDS_S = 5.0
 """How long a session may outlive its connection: an ordinary one ends within milliseconds."""
@@ -57,7 +57,7 @@ def rehearse(database: Database) -> tuple[str, ...]:
     database.settled = [name for name in wanted if _can_be_set(database, name)]
     with _login(database) as connection:
         _require(session.other(connection))
-        language = str(_value(connection, f"SHOW {session.MESSAGES}"))
+        language = str(first_value_of(connection, f"SHOW {session.MESSAGES}"))
     return (*_changed(found), *_worded(language, database.admin.user))
 
 
@@ -67,7 +67,7 @@ def of_durability(database: Database, wanted: Durability | None) -> tuple[str, .
     The settings are those of the role that servers log in as. None: nobody said whether they are to wait.
     """
     with _login(database) as connection:
-        waits = bool(_value(connection, f"SELECT {WAITS}"))
+        waits = bool(first_value_of(connection, f"SELECT {WAITS}"))
     if wanted is Durability.DURABLE and not waits:
         sentence = "commits do not wait for the disk on the given server: `fsync` or `synchronous_commit` is off"
         raise LabError(sentence, "set both on there, or leave out `--durable`")
@@ -149,8 +149,3 @@ def _refused(connect: Callable[[], psycopg.Connection[Any]]) -> str | None:
 
 def _words(error: psycopg.Error) -> str:
     return foreign.line(str(error), foreign.SENTENCE_CHARACTERS)
-
-
-def _value(connection: psycopg.Connection[Any], statement: str) -> object:
-    row = connection.execute(statement.encode()).fetchone()
-    return row[0] if row else None

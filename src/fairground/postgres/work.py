@@ -45,7 +45,7 @@ FLUSHES = (
 
 def table_numbers(connection: psycopg.Connection[Any]) -> list[int]:
     """The object numbers of the tables that are there now: no later table of the same name has one of them."""
-    return list(_value(connection, NUMBERS))
+    return list(first_value_of(connection, NUMBERS))
 
 
 def work(connection: psycopg.Connection[Any], numbers: Sequence[int] | None = None) -> DatabaseWork:
@@ -55,7 +55,7 @@ def work(connection: psycopg.Connection[Any], numbers: Sequence[int] | None = No
     """
     tables = {name: TableWork(*counts) for name, *counts in connection.execute(TABLES.encode(), {"numbers": numbers}).fetchall()}
     functions = None
-    if _value(connection, "SHOW track_functions") in ("pl", "all"):
+    if first_value_of(connection, "SHOW track_functions") in ("pl", "all"):
         functions = {str(name): int(calls) for name, calls in connection.execute(FUNCTIONS.encode()).fetchall()}
     return DatabaseWork(tables, functions, _statements(connection))
 
@@ -65,7 +65,7 @@ def flushes(connection: psycopg.Connection[Any]) -> int | None:
 
     A backend hands in what it has counted once a second, and when it ends.
     """
-    found = _value(connection, FLUSHES if connection.info.server_version >= 180_000 else FLUSHES_OLD)
+    found = first_value_of(connection, FLUSHES if connection.info.server_version >= 180_000 else FLUSHES_OLD)
     return None if found is None else int(found)
 
 
@@ -76,7 +76,7 @@ def _statements(connection: psycopg.Connection[Any]) -> dict[str, StatementWork]
     there, so that making it late loses nothing.
     """
     try:
-        if not _value(connection, HAS_STATEMENTS):
+        if not first_value_of(connection, HAS_STATEMENTS):
             return None
         connection.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
         rows = connection.execute(STATEMENTS.encode()).fetchall()
@@ -85,6 +85,7 @@ def _statements(connection: psycopg.Connection[Any]) -> dict[str, StatementWork]
     return {str(text): StatementWork(int(calls), int(rows_), float(time_us)) for text, calls, rows_, time_us in rows}
 
 
-def _value(connection: psycopg.Connection[Any], statement: str) -> Any:
+def first_value_of(connection: psycopg.Connection[Any], statement: str) -> Any:
+    """The first value of a statement's first row; None where it has none."""
     row = connection.execute(statement.encode()).fetchone()
     return row[0] if row else None

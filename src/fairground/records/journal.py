@@ -235,7 +235,7 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "run"
 
 
-def pick(found: Mapping[str, tuple[float, Path]], text: str, results: Path, noun: str = "run") -> Path:
+def pick(found: Mapping[str, tuple[float, Path]], text: str, results: Path, noun: str) -> Path:
     """One folder of `found` (id → start, folder) by id, beginning of an id, or `latest`. LabError when it is unclear."""
     if text == "latest" and found:
         return max(found.values(), key=lambda one: (one[0], one[1].name))[1]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FILE, VERSION = "memory.json", 1
 MOST_RUNS = 30
-"""So many runs of a machine are remembered; what is older is forgotten."""
+"""This many runs of a machine are remembered; what is older is forgotten."""
 
 
 @dataclass(frozen=True)

@@ -176,17 +176,12 @@ def trial_of(line: bytes) -> Trial:
     return found
 
 
-def done_slots(run: Run) -> frozenset[int]:
-    """Numbers of the slots that need no further trial: one with a verdict other than void, or void too often."""
-    return done_of(run.everything)
-
-
 def left_of(known: Run) -> list[PlanSlot]:
     """The slots of a run that are not done."""
-    done = done_slots(known)
+    done = done_of(known.everything)
     return [slot for slot in known.plan.slots if slot.number not in done]
 
 
 def done_of(trials: Iterable[Trial]) -> frozenset[int]:
-    """Numbers of the slots that need no further trial after these: see `done_slots`."""
+    """Numbers of the slots that need no further trial after these: one with a verdict other than void, or void too often."""
     return frozenset(trial.number for trial in trials if trial.verdict is not Verdict.VOID or trial.attempt >= ATTEMPTS)

@@ -14,7 +14,7 @@ from fairground.report.charts.svg import WIDTHS_PX
 from fairground.report.text import seats, words
 from fairground.stats import precision
 from fairground.stats.differences import PRACTICAL, Difference, DifferenceWord
-from fairground.stats.intervals import Interval, brief
+from fairground.stats.intervals import Interval, brief, geometric_mean
 from fairground.stats.precision import RoundsNeed
 from fairground.stats.rounds import JUDGED_ROUNDS, Decision
 
@@ -63,7 +63,7 @@ class ComparisonLine:
     least: int = 2
     """Fewer ratios than these decide nothing."""
     tested: int = 1
-    """So many comparisons are held to their number together, of which this is one."""
+    """The comparisons that are held to their number together, of which this is one."""
 
     @property
     def change(self) -> Change | None:
@@ -109,8 +109,8 @@ def lines(cell: str, rounds: Sequence[Round], decision: Decision, margin: float)
         cell=cell,
         quantity="goodput",
         unit="per second",
-        a=mean([pair.a.rate_per_s for pair in sound]),
-        b=mean([pair.b.rate_per_s for pair in sound]),
+        a=geometric_mean_of([pair.a.rate_per_s for pair in sound]),
+        b=geometric_mean_of([pair.b.rate_per_s for pair in sound]),
         difference=decision.rate,
         more_is_better=True,
         ratios=decision.rates,
@@ -119,15 +119,18 @@ def lines(cell: str, rounds: Sequence[Round], decision: Decision, margin: float)
         cell=cell,
         quantity="server CPU",
         unit="µs per answer",
-        a=mean([pair.a.cpu_us_per_answer for pair in sound]),
-        b=mean([pair.b.cpu_us_per_answer for pair in sound]),
+        a=geometric_mean_of([pair.a.cpu_us_per_answer for pair in sound]),
+        b=geometric_mean_of([pair.b.cpu_us_per_answer for pair in sound]),
         difference=decision.cost,
         more_is_better=False,
         ratios=tuple(1 / ratio for ratio in decision.costs),
     )
     every = [rate, cost]
     if decision.effort is not None:
-        a, b = mean([pair.a.instructions_per_answer for pair in sound]), mean([pair.b.instructions_per_answer for pair in sound])
+        a, b = (
+            geometric_mean_of([pair.a.instructions_per_answer for pair in sound]),
+            geometric_mean_of([pair.b.instructions_per_answer for pair in sound]),
+        )
         turned = tuple(1 / ratio for ratio in decision.efforts)
         every.append(ComparisonLine(cell, "server instructions", "per answer", a, b, decision.effort, False, turned))
     return tuple(replace(line, margin=margin, each_s=each_s, each="start", least=JUDGED_ROUNDS) for line in every)
@@ -139,10 +142,10 @@ def number_note(tested: int) -> tuple[str, ...]:
     return (said,) if tested > 1 else ()
 
 
-def mean(values: Sequence[float | None]) -> float | None:
+def geometric_mean_of(values: Sequence[float | None]) -> float | None:
     """The geometric mean of the values that are known and above 0; None without any."""
     known = [value for value in values if value]
-    return math.exp(math.fsum(map(math.log, known)) / len(known)) if known else None
+    return geometric_mean(known) if known else None
 
 
 def sentence(line: ComparisonLine, a: str, b: str) -> str:

@@ -17,7 +17,7 @@ from fairground.report.where import WhereTable
 from fairground.run import counting
 from fairground.stats import counts
 from fairground.stats.counts import CountChange, CountWord
-from fairground.stats.intervals import Interval
+from fairground.stats.intervals import Interval, t_interval
 
 INSTRUCTIONS, BETWEEN, CALLS = "instructions", "instructions between collections", "system calls"
 QUANTITIES: Mapping[str, Callable[[Sequence[Sequence[CountedStart]]], list[list[float]]]] = {
@@ -209,7 +209,7 @@ def _row(arm: CountArm, workload: str, starts: Sequence[CountedStart], between: 
         len(sound),
         max((one.requests for one in sound), default=0),
         statistics.fmean(values) if values else None,
-        counts.level(values),
+        t_interval(values),
         counts.spread(values),
         _mean(between),
         counts.spread(between),

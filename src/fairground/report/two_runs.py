@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairground.model import Cell, LabError, Run
-from fairground.report.comparison import ComparisonLine, mean, number_note
+from fairground.report.comparison import ComparisonLine, geometric_mean_of, number_note
 from fairground.stats import differences
 
 
@@ -24,7 +24,7 @@ def compare_runs(a: Run, b: Run) -> tuple[tuple[ComparisonLine, ...], tuple[str,
     tested = sum(one.ratio is not None for one in found.values())
     lines = [
         ComparisonLine(
-            cell.id, "goodput", "per second", mean(one), mean(other), found[cell.id], True,
+            cell.id, "goodput", "per second", geometric_mean_of(one), geometric_mean_of(other), found[cell.id], True,
             _crossed(one, other), tested=tested,
         )
         for cell, one, other in kept

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from fairground.capacity.service.values import Closed, Visit
 from fairground.model import LabError
-from fairground.report.comparison import ComparisonLine, mean, number_note
+from fairground.report.comparison import ComparisonLine, geometric_mean_of, number_note
 from fairground.report.text import words
 from fairground.stats import differences
 from fairground.stats.differences import Difference, DifferenceWord
@@ -57,7 +57,8 @@ def compare_tries(a: Sequence[Visit], b: Sequence[Visit]) -> tuple[tuple[Compari
     tested = sum(one.ratio is not None for one in found.values())
     lines = [
         ComparisonLine(
-            kind.load, kind.quantity, kind.unit, mean(one), mean(other), _held(found[kind], len(better[kind])),
+            kind.load, kind.quantity, kind.unit, geometric_mean_of(one), geometric_mean_of(other),
+            _held(found[kind], len(better[kind])),
             kind.more_is_better, tuple(differences.cross_ratios(one, other)), each="try", least=ENOUGH,
             tested=tested,
         )

@@ -14,6 +14,7 @@ from fairground.model.count import CountArm, CountAsked, CountedStart
 from fairground.run.stopping import PART
 from fairground.stats import counts
 from fairground.stats.counts import CountChange
+from fairground.stats.intervals import t_interval
 
 MOST_STARTS = 30
 """Of an arm on a workload; a spread that needs more is no matter of starts."""
@@ -101,7 +102,7 @@ def _is_narrow(made: Sequence[CountedStart], asked: CountAsked, due: Due) -> boo
             counts.change(a, b, asked.floor) for a, b in ([values(one) for one in sides], counts.at_equal_reads(*sides))
         )
         return _is_known(between, whole, _width(asked))
-    level = counts.level(_sound(made, due))
+    level = t_interval(_sound(made, due))
     return level is not None and (level.high - level.low) / 2 / level.middle <= _width(asked)
 
 

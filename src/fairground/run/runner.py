@@ -81,7 +81,7 @@ def _measure(
     A slot that has no sound trial is tried again within its round: all others that can have one take turns with it, so that its
     ratios rest on the same seconds as theirs.
     """
-    done, tried = records.done_slots(known), _attempts(known.everything)
+    done, tried = records.done_of(known.everything), _attempts(known.everything)
     lost = {one.number for one in known.everything if one.verdict is Verdict.REJECTED}
     for together in _rounds(slots):
         left = [slot for slot in together if slot.number not in done]

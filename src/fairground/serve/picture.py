@@ -14,7 +14,7 @@ from fairground.report.run import live
 from fairground.serve.watch import RunWatch
 
 AFTER_S = 1.0
-"""So long after the end of a trial nothing is loaded: the next server starts, and its answers are verified."""
+"""The seconds after the end of a trial in which nothing is loaded: the next server starts, and its answers are verified."""
 SHARE = 0.015
 """The share of one processor that drawing may use. It is half of what serving pages has in all, and is counted there, too."""
 

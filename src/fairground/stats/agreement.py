@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fairground.model import Trial
-from fairground.stats import intervals
+from fairground.stats import differences, intervals
 
 MEASURES: Mapping[str, Callable[[Trial], float | None]] = {
     "goodput": lambda trial: trial.goodput_per_s,
@@ -62,8 +62,7 @@ def of_generators(trials: Sequence[Trial], names: Sequence[str]) -> tuple[Agreem
     found = []
     for name, other in pairs:
         ours, theirs = (_by_round(trials, generator, MEASURES[name]) for generator in (names[0], other))
-        rounds = sorted(set(ours) & set(theirs))
-        ratio = intervals.ratio_interval([theirs[at] for at in rounds], [ours[at] for at in rounds], confidence)
+        ratio = differences.paired_interval_of(theirs, ours, confidence)
         found.append(Agreement(name, names[0], other, ratio, None if ratio is None else agree(ratio)))
     return tuple(found)
 

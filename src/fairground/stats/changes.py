@@ -13,13 +13,11 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from fairground.stats.differences import holm
+from fairground.stats.differences import PRACTICAL, holm
 from fairground.stats.intervals import Interval, student
 
 LEAST_SHARED = 6
 """Cells that two runs must share: below, their scatter is not known."""
-PRACTICAL = 0.03
-"""A change that nobody needs to know of, as a share."""
 LEAST_SPREAD = 0.005
 """A scatter below half a percent is chance, not knowledge."""
 EFFICIENCY = 0.37

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from fairground.model.count import CountedStart, CountedWindow, WorkCount
-from fairground.stats.intervals import Interval, student, t_interval
+from fairground.stats.intervals import Interval, student
 
 FLOOR = 0.005
 """A smaller share is not worth telling: another compiler, or another order of functions, moves a count as much."""
@@ -28,13 +28,13 @@ LEAST_OF_FUNCTION, OTHERS = 0.0001, "all others"
 LEAST_STARTS = 2
 """Fewer starts of an arm have no spread."""
 SETTLED_HALF = 4
-"""So many windows are held against as many before them."""
+"""This many windows are held against as many before them."""
 SETTLED_FLOORS = 2.0
-"""They agree where their medians differ by so many floors at most."""
+"""They agree where their medians differ by this many floors at most."""
 CALM_FLOORS = 10.0
-"""And only where the lower quartile of all is within so many floors of the median: wild windows have like medians by chance."""
+"""And only where the lower quartile of all is within this many floors of the median: wild windows have like medians by chance."""
 FALLING = 1.03
-"""Counted windows fall where those of their first half need so many times as much as those of their second."""
+"""Counted windows fall where those of their first half need this many times as much as those of their second."""
 
 
 class CountWord(StrEnum):
@@ -205,7 +205,7 @@ def is_falling(values: Sequence[float]) -> bool:
     return early is not None and late is not None and early > FALLING * late
 
 
-def has_settled(values: Sequence[float], floor: float = FLOOR) -> bool:
+def has_settled(values: Sequence[float], floor: float) -> bool:
     """True if the last windows need as much as those before them.
 
     By their medians: what is compiled or collected meanwhile makes single windows dear, and would hide behind its own scatter.
@@ -220,17 +220,12 @@ def has_settled(values: Sequence[float], floor: float = FLOOR) -> bool:
     return abs(late - early) <= SETTLED_FLOORS * floor * early
 
 
-def level(values: Sequence[float]) -> Interval | None:
-    """The mean of an arm's starts with its interval; None for fewer than two, which have no spread."""
-    return t_interval(values)
-
-
 def spread(values: Sequence[float]) -> float | None:
     """The scatter of an arm's starts: the standard deviation as a share of the mean. None for fewer than two."""
     return statistics.stdev(values) / statistics.fmean(values) if len(values) >= LEAST_STARTS else None
 
 
-def change(a: Sequence[float], b: Sequence[float], floor: float = FLOOR, confidence: float = 0.95) -> CountChange:
+def change(a: Sequence[float], b: Sequence[float], floor: float = FLOOR) -> CountChange:
     """Say how B's starts differ from A's, by Student's t of their logarithms with a common spread.
 
     With so few starts the spread of one side alone is hardly known. As many starts of each side keep the level where their
@@ -241,8 +236,8 @@ def change(a: Sequence[float], b: Sequence[float], floor: float = FLOOR, confide
         return CountChange(CountWord.UNKNOWN, None)
     logs_a, logs_b = [math.log(one) for one in a], [math.log(one) for one in b]
     middle, error, freedom = _difference(logs_a, logs_b)
-    half = student(freedom, (1 + confidence) / 2) * error
-    ratio = Interval(middle, middle - half, middle + half, min(len(a), len(b)), confidence).exp()
+    half = student(freedom, 0.975) * error
+    ratio = Interval(middle, middle - half, middle + half, min(len(a), len(b)), 0.95).exp()
     called = abs(middle) > student(freedom, (1 + SURE) / 2) * error
     return CountChange(_word(ratio, floor, called), ratio, called)
 

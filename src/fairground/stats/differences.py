@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from fairground.stats.fit import Estimate
-from fairground.stats.intervals import Interval, logarithms_of, mean_and_error_of, student
+from fairground.stats.intervals import Interval, logarithms_of, mean_and_error_of, ratio_interval, student
 
 PRACTICAL = 0.03
 """A difference below this share is of no practical interest; inside ± this share two stacks are equivalent."""
@@ -99,10 +99,11 @@ def differences_of(rows: Mapping[Name, Estimate | None], floor: float = 0.0) -> 
 def _detectable(found: Estimate, number: int, floor: float) -> float:
     """The smallest change that one of so many comparisons would show in 8 of 10 cases, beyond the noise floor.
 
-    A change as large as the floor is measured beyond it in half of all cases only.
+    A t test at a level shows exp((t(1 − level / 2) + t(0.80)) · error) − 1: a normal approximation of the noncentral t, good from
+    4 degrees of freedom on. A change as large as the floor is measured beyond it in half of all cases only.
     """
-    beyond = math.expm1(math.log1p(floor) + student(found.freedom, 0.80) * found.error)
-    return max(beyond, detectable_change(found.error, found.freedom, level=0.05 / number))
+    least = max(math.log1p(floor), student(found.freedom, 1 - 0.05 / number / 2) * found.error)
+    return math.expm1(least + student(found.freedom, 0.80) * found.error)
 
 
 def table(rows: Mapping[Name, Sequence[float]]) -> dict[Name, Difference]:
@@ -139,14 +140,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(p_values) - step) * p_values[place]))
         corrected[place] = highest
     return corrected
-
-
-def detectable_change(error: float, freedom: float, level: float = 0.05) -> float:
-    """The smallest change that a t test at `level` would show in 8 of 10 cases, by the log-ratio's error.
-
-    exp((t(1 − level / 2) + t(0.80)) · error) − 1: a normal approximation of the noncentral t, good from 4 degrees of freedom on.
-    """
-    return math.expm1((student(freedom, 1 - level / 2) + student(freedom, 0.80)) * error)
 
 
 def noise_floor(found: Estimate | None) -> float | None:
@@ -251,6 +244,12 @@ def _without_needless(groups: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]
 def pair_ratios(above: Mapping[int, float], below: Mapping[int, float]) -> list[float]:
     """Ratios above / below in the blocks that both have, by block."""
     return [above[block] / below[block] for block in sorted(set(above) & set(below))]
+
+
+def paired_interval_of(above: Mapping[int, float], below: Mapping[int, float], confidence: float) -> Interval | None:
+    """The interval of above / below, paired by block; None where fewer than two blocks have both."""
+    blocks = sorted(set(above) & set(below))
+    return ratio_interval([above[block] for block in blocks], [below[block] for block in blocks], confidence)
 
 
 def rank_p(left: Sequence[float], right: Sequence[float]) -> float | None:

@@ -13,7 +13,7 @@ CLOSE = 0.30
 """A forecast that may well be further off than this share of itself is none."""
 DEVIATIONS = 2.0
 TELLING = 3
-"""So many tell how far off expectations are."""
+"""This many tell how far off expectations are."""
 
 
 def left_s(took_s: Sequence[float], rest: int) -> float | None:

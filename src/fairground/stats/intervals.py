@@ -155,7 +155,7 @@ def percentile(values: Sequence[float], counts: Sequence[int], share: float) -> 
     return float(values[int(order[int(numpy.searchsorted(heaped, rank))])])
 
 
-def steady(per_second: Sequence[float], last: int = 3, tolerance: float = 0.10, drift: float = 0.05) -> bool:
+def steady(per_second: Sequence[float], last: int, tolerance: float, drift: float) -> bool:
     """Tell whether a warm-up has settled, from its goodput per second, oldest first.
 
     True when the `last` values all lie within `tolerance` of their mean and do not march one way by more than `drift` of it

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 from fairground.model.memory import RememberedSpread, SeenSpread
 from fairground.stats import moderated
+from fairground.stats.intervals import geometric_mean
 from fairground.stats.moderated import LEAST_ROWS, Prior, Spreads, Variance
 
 MOST = 6.0
@@ -68,7 +69,7 @@ def remember(runs: Sequence[Sequence[SeenSpread]], quantity: str, in_turns: bool
         cells.setdefault((one.workload, one.stack), []).append(Variance(one.variance, one.freedom))
     levels, shares = moderated.product({cell: moderated.pool(some) for cell, some in cells.items()})
     apart = [Variance(one.variance / (levels[one.workload] * shares.get(one.stack or "", 1.0)), one.freedom) for one in seen]
-    typical = math.exp(math.fsum(math.log(one) for one in levels.values()) / len(levels))
+    typical = geometric_mean(list(levels.values()))
     freedom = math.fsum(one.freedom for one in seen)
     together = moderated.pool([Variance(first.variance, first.freedom), Variance(typical, freedom)])
     worth = min(moderated.agreement(apart), len(ours) + 1.0, MOST)

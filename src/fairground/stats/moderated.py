@@ -34,7 +34,7 @@ LEAST_FIELDS = 3
 LEAST_STACKS = 3
 """Fewer stacks say nothing of how stacks differ: only fields do."""
 PASSES = 5
-"""So many turns find levels and shares to a per cent."""
+"""This many turns find levels and shares to a per cent."""
 WORTH, WORTHS = (0.5, 200.0), 60
 """The degrees of freedom that a prior may be worth, besides infinitely many: from, to, and so many of them."""
 AGREEING = 0.5

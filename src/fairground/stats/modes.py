@@ -26,7 +26,7 @@ LEAST_VALUES, MOST_VALUES = 6, 200
 CHANCE = 0.01
 """The share of samples of one normal distribution that are split by mistake."""
 DRAWS = 20_000
-"""So many normal samples give the bound for one size of sample."""
+"""This many normal samples give the bound for one size of sample."""
 MODES_APART = 0.01
 """Modes that are nearer to each other, as a share, are of no practical interest."""
 

@@ -11,7 +11,7 @@ from fairground.stats.fit import Estimate
 from fairground.stats.intervals import student
 
 MOST = 1_000_000
-"""So many values are as good as never."""
+"""This many values are as good as never."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def deciding_width(margin: float) -> float:
     return math.log1p(margin) / 2
 
 
-def values_needed(spread: float, half: float, confidence: float = 0.95) -> int | None:
+def values_needed(spread: float, half: float, confidence: float) -> int | None:
     """The number of values of a standard deviation `spread` that give Student's t interval a half-width of `half` (same unit).
 
     At least 2; None beyond MOST. The spread is taken to be known; it is not, so the number is rough. ValueError for a width of 0.
@@ -77,9 +77,7 @@ def is_hidden(found: Estimate, floor: float) -> bool:
     return abs(found.middle) <= math.log1p(floor)
 
 
-def need(
-    ratios: Sequence[float], margin: float, least: int = 2, each_s: float | None = None, tested: int = 1
-) -> RoundsNeed | None:
+def need(ratios: Sequence[float], margin: float, least: int, each_s: float | None, tested: int) -> RoundsNeed | None:
     """Tell what these ratios lack until they settle a margin, one more for each `each_s` seconds; None for fewer than two.
 
     `least` rounds are needed in any case, and one is always missing: who asks was not decided. `tested`: the comparisons that are

@@ -61,7 +61,7 @@ class Decision:
         return None if interval is None else math.sqrt(interval.high / interval.low) - 1
 
 
-def decide(pairs: Sequence[WindowPair], practical: float = 0.01) -> Decision:
+def decide(pairs: Sequence[WindowPair], practical: float) -> Decision:
     """The words on rate and on CPU per answer, from the mean log-ratio of each round's sound pairs."""
     sound = [pair for pair in pairs if pair.void is None]
     rates, costs, efforts = (_by_round(sound, ratio) for ratio in (_faster, _cheaper, _easier))

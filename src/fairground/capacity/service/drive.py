@@ -56,7 +56,7 @@ WARMER = 1.03
 MORE, LONGEST_S = 1.2, 60.0
 """A rate that is asked for gets so many times the requests that can tell, for their number varies; but no more than a minute."""
 REPEATS = 2
-"""So often more a rate is measured that missed the objective below one that kept it; most of its steps then decide."""
+"""The times that a rate is measured anew where it missed the objective below one that kept it; most of its steps then decide."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class ServiceEffort:
     most: int = OPEN_CONNECTIONS
     """Connections that this machine can open."""
     confirmations: int = 0
-    """So often the rate that is told is measured anew, on fresh connections; most of its steps then decide."""
+    """The times that the rate which is told is measured anew, on fresh connections; most of its steps then decide."""
     at_least_per_s: float | None = None
     """A rate that must keep the objective: it is measured so often, too."""
 

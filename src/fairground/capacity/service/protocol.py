@@ -6,18 +6,17 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from fairground.capacity.service.request import LIMITED, LONG_S, Asked, ServiceWire
+from fairground.capacity.service.request import LIMITED, LONG_S, Asked, ServiceWire, is_safe
+from fairground.contract.exchange import CLOSED_WITHIN_S
 from fairground.contract.wire import HttpAnswer, Trouble
 from fairground.model import Finding, Severity
 
 PAUSE_S = 0.002
-CLOSED_WITHIN_S = 2.0
 SINGLE_BYTES = 300
-"""So many bytes of a request are sent one by one, and the rest at once: else a long one would meet every time limit."""
+"""This many bytes of a request are sent one by one, and the rest at once: else a long one would meet every time limit."""
 CUTS, CUTS_OF_WRITES = 12, 3
-"""At so many places a request is cut; at fewer where each try may change something."""
+"""A request is cut at this many places, and at fewer where each try may change something."""
 PIPELINED = 4
-SAFE = ("GET", "HEAD", "OPTIONS")
 LIMITED_S = 2.0
 """A rate limit is waited for so long at most, and once for each check."""
 IDLE_S = 1.0
@@ -33,7 +32,6 @@ class _Limited(Exception):
 
 def checks(asked: Asked, status: int) -> Iterator[Finding]:
     """Make all checks on a service whose good answers have this status."""
-    safe = asked.method in SAFE
     checks: list[tuple[str, Severity, Callable[[Asked, int], str | None], str]] = [
         ("close", Severity.WARN, _close, "`connection: close` is honoured"),
         ("http-1.0", Severity.WARN, _old_client, "a client of HTTP/1.0 is answered, and can tell the end"),
@@ -41,7 +39,7 @@ def checks(asked: Asked, status: int) -> Iterator[Finding]:
         ("garbage", Severity.WARN, _garbage, "what is not HTTP is refused"),
         ("idle", Severity.WARN, _idle, f"a kept connection stays open for {IDLE_S:g} s without a request"),
     ]
-    if safe:
+    if is_safe(asked.method):
         checks.append(("pipeline", Severity.WARN, _pipeline, "pipelined requests are answered in their order"))
     if asked.method == "GET":
         checks.append(("head", Severity.WARN, _head, "HEAD has the same status and no body"))
@@ -49,7 +47,7 @@ def checks(asked: Asked, status: int) -> Iterator[Finding]:
         wrong = _wrong(check, asked, status)
         if wrong == REFUSED:
             severity = Severity.WARN
-        yield _finding(id, Severity.NOTE, words) if wrong is None else _finding(id, severity, f"{NAMES[id]}: {wrong}")
+        yield Finding(id, Severity.NOTE, words) if wrong is None else Finding(id, severity, f"{NAMES[id]}: {wrong}")
 
 
 REFUSED = "not known, since a rate limit refused it (429)"
@@ -109,7 +107,7 @@ def _old_client(asked: Asked, status: int) -> str | None:
 
 def _split(asked: Asked, status: int) -> str | None:
     """Send the request cut at several places, and once byte by byte: a server must wait for the rest."""
-    data, cuts = asked.encode(), CUTS if asked.method in SAFE else CUTS_OF_WRITES
+    data, cuts = asked.encode(), CUTS if is_safe(asked.method) else CUTS_OF_WRITES
     places = sorted({max(1, len(data) * number // (cuts + 1)) for number in range(1, cuts + 1)})
     single = [data[at : at + 1] for at in range(min(SINGLE_BYTES, len(data)))]
     partings = [[*single, data[len(single) :]], *([data[:place], data[place:]] for place in places)]
@@ -201,7 +199,3 @@ def _retry_after_s(answer: HttpAnswer) -> float | None:
     """The seconds after which a service wants to be asked again; None where it does not say, or says a date."""
     text = answer.header("retry-after") or ""
     return float(text) if text.isascii() and text.isdecimal() else None
-
-
-def _finding(id: str, severity: Severity, sentence: str, **evidence: int | float | str | None) -> Finding:
-    return Finding(id, severity, sentence, evidence)

@@ -29,6 +29,10 @@ class TrialFacts:
             return None
         return cls(trial.result.window_s, trial.cell, trial.result, trial.roles, trial.host, trial.database)
 
+    def cores_of(self, role: str) -> set[int]:
+        """The cores that a role is pinned to; none where it may run on all."""
+        return set(self.cell.settings.cores_of(role) or ()) if self.cell is not None else set()
+
     @property
     def closed(self) -> bool:
         return self.cell is not None and self.cell.load.model == "closed"
@@ -46,10 +50,8 @@ class TrialFacts:
         use = self.roles.get("generator")
         if use is not None and use.host is not None:
             return False
-        pins = dict(self.cell.settings.pin) if self.cell is not None else {}
-        own = set(pins.pop("generator", ()))
-        needed = {"server", *self.roles} - {"generator", "lab"}
-        return not own or not needed <= set(pins) or any(own & set(pins[role]) for role in needed)
+        own, others = self.cores_of("generator"), {"server", *self.roles} - {"generator", "lab"}
+        return not own or any(not (theirs := self.cores_of(role)) or own & theirs for role in others)
 
     @property
     def beside_generator(self) -> float:
@@ -61,9 +63,8 @@ class TrialFacts:
         use = self.roles.get("generator")
         if not self.shared or use is None or not self.window_s:
             return 0.0
-        pins = dict(self.cell.settings.pin) if self.cell is not None else {}
-        own = set(pins.get("generator", ()))
-        meets = (role for role in self.roles if role != "generator" and (not own or role not in pins or own & set(pins[role])))
+        own, pins = self.cores_of("generator"), {role: self.cores_of(role) for role in self.roles if role != "generator"}
+        meets = (role for role, theirs in pins.items() if not own or not theirs or own & theirs)
         others = sum((self.roles[role].cpu_us or 0.0) / 1e6 / self.window_s for role in meets)
         return others + max(0.0, (use.cpu_us or 0.0) / 1e6 / self.window_s - (use.busiest_thread_share or 1.0))
 

@@ -60,9 +60,8 @@ def _may_limit(facts: TrialFacts) -> bool:
     use, share = facts.roles.get("server"), facts.result.busiest_thread_share if facts.result else None
     if not facts.closed or facts.cell is None or use is None or use.cpu_us is None or share is None or not facts.window_s:
         return True
-    pins = dict(facts.cell.settings.pin)
-    own = set(pins.get("server", ()))
-    if not own or own & set(pins.get("generator", own)):
+    own, generators = facts.cores_of("server"), facts.cores_of("generator")
+    if not own or not generators or own & generators:
         return True
     return use.cpu_us / 1e6 / facts.window_s / len(own) < share
 

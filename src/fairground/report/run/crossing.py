@@ -92,9 +92,7 @@ class Crossing:
         """Goodput in order over goodput crossing, paired by block; None for fewer than two blocks."""
         if self.ordered is None:
             return None
-        blocks = sorted(set(self.row.by_block) & set(self.ordered.by_block))
-        above, below = ([row.by_block[block] for block in blocks] for row in (self.ordered, self.row))
-        return intervals.ratio_interval(above, below, CONFIDENCE)
+        return differences.paired_interval_of(self.ordered.by_block, self.row.by_block, CONFIDENCE)
 
     @property
     def factor(self) -> float | None:

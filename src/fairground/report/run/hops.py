@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fairground.model import Cell, Topology
 from fairground.report.boards import CONFIDENCE, ROLES, Board, BoardRow, add_histograms
 from fairground.report.text import words
-from fairground.stats import intervals
+from fairground.stats import differences, intervals
 
 
 @dataclass(frozen=True)
@@ -22,18 +22,13 @@ class HopCost:
     @property
     def ratio(self) -> intervals.Interval | None:
         """Good answers per second with the hop over those without, paired by block; None for fewer than two blocks."""
-        blocks = sorted(set(self.without.by_block) & set(self.through.by_block))
-        return intervals.ratio_interval(
-            [self.through.by_block[block] for block in blocks], [self.without.by_block[block] for block in blocks], CONFIDENCE
-        )
+        return differences.paired_interval_of(self.through.by_block, self.without.by_block, CONFIDENCE)
 
     @property
     def middle_ratio(self) -> float | None:
         """The same ratio without an interval, from one block as well; None when no block has both."""
-        blocks = sorted(set(self.without.by_block) & set(self.through.by_block))
-        if not blocks:
-            return None
-        return intervals.geometric_mean([self.through.by_block[block] / self.without.by_block[block] for block in blocks])
+        ratios = differences.pair_ratios(self.through.by_block, self.without.by_block)
+        return intervals.geometric_mean(ratios) if ratios else None
 
     @property
     def p99_us(self) -> tuple[float | None, float | None]:
