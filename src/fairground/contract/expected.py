@@ -135,6 +135,11 @@ def number_names(statement: str, names: Collection[str]) -> str:
     return text
 
 
+def place_value(statement: str, place: str, percent: str) -> str:
+    """Put a place for a value where a statement has `%s`. Any other `%` is itself, and `%%` is one of them."""
+    return re.sub("%[%s]?", lambda found: place if found[0] == "%s" else percent, statement)
+
+
 def perfect_body(body: Mapping[str, Any], probe: AskDatabase) -> bytes | None:
     """The bytes that a server without a fault would answer; None where a rule alone says what is right, or nothing does."""
     ((kind, wanted),) = ((key, value) for key, value in body.items() if key != "any_case")
