@@ -24,6 +24,34 @@ def test_a_mix_is_read(tmp_path: Path) -> None:
     assert day.audit.written is not None and day.audit.written.of == "create"
 
 
+ERRORS = """
+[errors]
+content_type = "application/problem+json"
+body = { json = { title = "text" } }
+headers.409 = { Allow = "GET" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "expect", "kind", "body", "headers"),
+    [
+        ("POST", "status = 409", "application/problem+json", {"json": {"title": "text"}}, {"allow": {"equals": "GET"}}),
+        ("POST", "status = 410", "application/problem+json", {"json": {"title": "text"}}, {}),
+        ("HEAD", "status = 410", "application/problem+json", None, {}),
+        ("POST", "status = 409, content_type = 'a/b', body = { exact = '' }, headers = { ALLOW = 'text' }", "a/b", {"exact": ""}, {"allow": "text"}),
+        ("POST", "status = 201", "application/json", None, {}),
+    ],
+)  # fmt: skip
+def test_an_error_that_is_right_is_held_to_the_rules_of_errors(
+    method: str, expect: str, kind: str, body: object, headers: object, tmp_path: Path
+) -> None:
+    """As at an edge and in a case: those of good answers are for good answers alone, and what the request says goes before both."""
+    contract = CONTRACT.replace('[errors]\ncontent_type = "application/json"\n', ERRORS)
+    again = f'[[request]]\nname = "again"\nweight = 1\nmethod = "{method}"\npath = "/a"\nexpect = {{ {expect} }}\n\n[audit]\n'
+    found = day_at(tmp_path, DAY.replace("[audit]\n", again, 1), contract).request("again").expect
+    assert (found.content_type, found.body, found.headers) == (kind, body, headers)
+
+
 def test_names_of_slots(tmp_path: Path) -> None:
     """Rules name what is drawn, and every column of a table that is drawn from; a kept value is one of another request."""
     page, create, remove = day_at(tmp_path).requests
