@@ -17,6 +17,7 @@ Row = tuple[Any, ...]
 BODIES = ("exact", "sql", "json", "object", "list", "html", "any_case")
 """The keys of a case's `body` that is a table; one of them, and `any_case` beside it."""
 PLACEHOLDER = r"(?<![:\w]):{}\b"
+ANSWER = re.compile(PLACEHOLDER.format("answer"))
 
 
 class AskDatabase(Protocol):
@@ -78,7 +79,7 @@ def problem(answer: HttpAnswer, body: Mapping[str, Any], probe: AskDatabase | No
 def disproof(answer: HttpAnswer, statement: str, probe: AskDatabase, sent: Mapping[str, object], any_case: bool) -> str | None:
     """Say that the database does not confirm an answer, or None. `:answer` in the statement is its JSON, `:body` its text."""
     try:
-        value = parse_json(answer.body, twice=any_case) if ":answer" in statement else None
+        value = parse_json(answer.body, twice=any_case) if ANSWER.search(statement) else None
     except ValueError as error:
         return f"the body is not JSON ({error}): {quote_bytes(answer.body)}"
     told = {
@@ -86,7 +87,7 @@ def disproof(answer: HttpAnswer, statement: str, probe: AskDatabase, sent: Mappi
         "answer": json.dumps(rules.fold_keys(value) if any_case else value),
         "body": answer.body.decode("utf-8", "replace"),
     }
-    rows = ask(probe, statement.replace(":answer", "(:answer::jsonb)"), told)
+    rows = ask(probe, ANSWER.sub("(:answer::jsonb)", statement), told)
     if rows and rows[0][0]:
         return None
     return f"the database says otherwise ({rules.show_value(' '.join(statement.split()), 100)}): {quote_bytes(answer.body)}"
@@ -128,7 +129,7 @@ def ask(probe: AskDatabase, statement: str, values: Mapping[str, object]) -> Seq
 
 def number_names(statement: str, names: Collection[str]) -> str:
     """Put `$1`, `$2` … in place of `:answer`, `:body` and these `:names`, as the statement is sent with their values."""
-    text = statement.replace(":answer", "(:answer::jsonb)")
+    text = ANSWER.sub("(:answer::jsonb)", statement)
     used = [name for name in dict.fromkeys((*names, "answer", "body")) if re.search(PLACEHOLDER.format(re.escape(name)), text)]
     for number, name in enumerate(used, 1):
         text = re.sub(PLACEHOLDER.format(re.escape(name)), f"${number}", text)
