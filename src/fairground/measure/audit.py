@@ -268,4 +268,4 @@ def _value(database: Database, statement: str) -> int:
 
 
 def _accounts(database: Database, statement: str) -> dict[str, int]:
-    return {str(account): int(value) for account, value in database.query(statement)}
+    return {account: int(value) for account, value in database.query(statement, keyed=True)}
