@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import fields, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -432,6 +433,24 @@ def test_a_number_that_is_gone_is_a_wrong_outcome(healthy: tuple[Server, Databas
     answers[:] = [after]
     with pytest.raises(ContractError, match="`SELECT balance` gives no single number, for the case `ping`|no such table"):
         contract.run([case], address=("127.0.0.1", server.port), contract=SEEDS, probe=probe)
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(
+    ("was", "now", "right"),
+    [
+        (Decimal("0.50"), Decimal("-0.50"), True), (Decimal("0.10"), Decimal("-0.90"), True), (5, Decimal("4.00"), True),
+        (1.5, 0.5, True), (Decimal("0.50"), -0.5, True), (5, Decimal("4.37"), False), (5, Decimal("3.63"), False), (5.0, 4.5, False),
+    ],
+)  # fmt: skip
+def test_a_number_moves_with_its_fraction(healthy: tuple[Server, Database], was: object, now: object, right: bool) -> None:
+    """Nothing of it is cut off before the two are compared."""
+    answers = [[(was,)], [(now,)]]
+    case = replace(BY_ID["ping"], database={"SELECT balance": -1})
+    (found,) = contract.run(
+        [case], address=("127.0.0.1", healthy[0].port), contract=SEEDS, probe=lambda *_: answers.pop(0)
+    ).findings
+    assert (found.severity is Severity.NOTE) is right, found.sentence
 
 
 def test_what_is_kept_goes_into_any_bytes() -> None:

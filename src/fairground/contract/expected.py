@@ -19,6 +19,10 @@ BODIES = ("exact", "sql", "json", "object", "list", "html", "any_case")
 PLACEHOLDER = r"(?<![:\w]):{}\b"
 ANSWER = re.compile(PLACEHOLDER.format("answer"))
 
+Number = int | Decimal | float
+NO_NUMBER = (TypeError, ValueError, OverflowError, IndexError)
+"""The errors of reading a number where there is none: nothing, NULL, NaN, a text."""
+
 
 class AskDatabase(Protocol):
     """Runs one statement in the trial's database, on a connection of the lab's own, and returns its rows.
@@ -176,6 +180,12 @@ def json_of(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
         return value
     raise ValueError(f"a value of the kind `{type(value).__name__.lower()}`")
+
+
+def number_of(value: Any) -> Number:
+    """A value of the driver's as a number with all of its fraction. NO_NUMBER's errors where it is none."""
+    whole = int(value)
+    return value if isinstance(value, Decimal | float) and value != whole else whole
 
 
 def quote_bytes(data: bytes, limit: int = 120) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 from fairground.contract.case import Case, CaseKind
 from fairground.contract.exchange import CaseOutcome, Target, perform
-from fairground.contract.expected import AskDatabase
+from fairground.contract.expected import NO_NUMBER, AskDatabase, Number, number_of
 from fairground.contract.judge import AnswerJudge
 from fairground.contract.procedures import NEEDS_TOLD, carry_out
 from fairground.contract.stage import NotStaged, Stage
@@ -159,20 +160,22 @@ def _tried(case: Case, target: Target, probe: AskDatabase | None, stage: Stage |
             probe(case.after)
     for sql, moves in case.database.items():
         was, now = before[sql], _number(probe, sql, was_right=True)
-        moved = None if was is None or now is None else now - was
+        moved = None if was is None or now is None else Fraction(now) - Fraction(was)
         if moved != moves and seen.wrong is None:
-            how = "gives no number any more" if moved is None else f"should have moved by {moves}, and moved by {moved}"
+            how = "gives no number any more"
+            if moved is not None:
+                how = f"should have moved by {moves}, and moved by {moved if moved.denominator == 1 else float(moved)}"
             return replace(seen, wrong=f"in the database `{sql}` {how}")
     return seen
 
 
-def _number(probe: AskDatabase | None, sql: str, was_right: bool = False) -> int | None:
+def _number(probe: AskDatabase | None, sql: str, was_right: bool = False) -> Number | None:
     """The number that a statement gives; None where it gives none, or is refused now although it `was_right` before."""
     assert probe is not None
     try:
         ((value,),) = probe(sql)
-        return int(value)
-    except (TypeError, ValueError, OverflowError):
+        return number_of(value)
+    except NO_NUMBER:
         return None
     except ContractError:
         if not was_right:
