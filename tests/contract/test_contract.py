@@ -392,6 +392,7 @@ MISTAKES = [
     ("[disturbance]\nask={request='GET /{id}'}\n" + A + "procedure='terminates'", "`disturbance` names `{id}` in a request", ""),
     (A + "request={raw='GET /日'}", "`case[0].request.raw` has `日`, which is no byte, in", "for each byte"),
     (A + "request='GET /'\n[case.expect]\nheaders.date='nwo'", "is none of text, now, absent, nor a table", ""),
+    (A + "request='GET /'\n[case.expect]\nheaders.age.equals=5", "`case[0].expect.headers.age` needs a text as its `equals`, in", ""),
     (A + "request='GET /'\n[case.expect]\nmatches='('", "`case[0].expect.matches` is no pattern", "correct it"),
     (A + "procedure='deadlock'", "case `a` needs `disturbance.block`, which is missing", "[disturbance]"),
     (DISTURBED + A + "procedure='deadlock'", "case `a` needs two statements in `disturbance.rows`", "one for each row"),

@@ -14,14 +14,13 @@ from typing import ClassVar
 
 from fairground.inputs import audits, events, files, requests
 from fairground.inputs.data_tables import require_names
-from fairground.inputs.requests import RequestPlaces
+from fairground.inputs.requests import WITHOUT_BODY, RequestPlaces
 from fairground.inputs.variants import NAME
 from fairground.model import Audit, Edge, Expectation, LabError, LedgerEntry, LoadRequest, Needs, Workload
 from fairground.model.contract import Contract, DataTable, fold_names
 from fairground.model.slot import sources_of
 from fairground.model.source import STRICT, Location, Source, location_text, names_hint, nearest, table_of
 
-WITHOUT_BODY = (204, 304)
 MOST_PIPELINED = 1000
 """Requests at once on a connection, at most: the load engine's own bound."""
 
