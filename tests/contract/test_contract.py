@@ -191,6 +191,31 @@ def test_a_case_is_tried_with_one_row(healthy: tuple[Server, Database]) -> None:
     assert untried.findings[0].severity is Severity.WARN
 
 
+def test_statements_around_a_case_are_of_its_row(healthy: tuple[Server, Database]) -> None:
+    """Its numbers below `database`, and what is done before and after it, name columns of the row as the others do."""
+    told = list[object]()
+
+    def probe(statement: str, values: object = None) -> list[tuple[int]]:
+        told.append((statement.partition(" ")[0], values))
+        return [(len(told),)]
+
+    (step,) = BY_ID["ping"].steps[:1]
+    step = replace(step, request=replace(step.request, target="/{places.path}"))
+    case = replace(
+        BY_ID["ping"], steps=(step,), database={"SELECT :person": 2}, before="UPDATE t SET a = :person", after="DELETE :person"
+    )
+    rows = contract.Terms(rows=lambda *_: {"path": "ping", "person": "7"})
+    (found,) = contract.run([case], address=("127.0.0.1", healthy[0].port), contract=SEEDS, probe=probe, terms=rows).findings
+    assert told == [(verb, {"person": "7"}) for verb in ("SELECT", "UPDATE", "DELETE", "SELECT")]
+    assert "should have moved by 2, and moved by 3" in found.sentence
+
+    def refusing(statement: str, values: object = None) -> list[tuple[int]]:
+        raise LabError("the database refuses `SELECT :person`: `x` is no integer")
+
+    (found,) = contract.run([case], address=("127.0.0.1", healthy[0].port), contract=SEEDS, probe=refusing, terms=rows).findings
+    assert "could not be carried out: the database refuses" in found.sentence
+
+
 def test_bodies_are_handed_on(healthy: tuple[Server, Database]) -> None:
     """The body that was found right is in the report, byte for byte; a failed case hands on none."""
     server, database = healthy

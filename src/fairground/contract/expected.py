@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Protocol
 
@@ -122,7 +122,7 @@ def kept_values(answer: HttpAnswer, keep: Mapping[str, str]) -> tuple[dict[str, 
 
 def ask(probe: AskDatabase, statement: str, values: Mapping[str, object]) -> Sequence[Row]:
     """Ask the database, with these values for `:name`. A name that is none of them stays as it is."""
-    used = {name: value for name, value in values.items() if re.search(PLACEHOLDER.format(re.escape(name)), statement)}
+    used = {name: values[name] for name in find_names(statement, values)}
     if not used:
         return probe(statement)
     text = statement.replace("%", "%%")
@@ -131,11 +131,15 @@ def ask(probe: AskDatabase, statement: str, values: Mapping[str, object]) -> Seq
     return probe(text, used)
 
 
+def find_names(statement: str, names: Iterable[str]) -> list[str]:
+    """Those of the names that a statement has as `:name`."""
+    return [name for name in names if re.search(PLACEHOLDER.format(re.escape(name)), statement)]
+
+
 def number_names(statement: str, names: Collection[str]) -> str:
     """Put `$1`, `$2` … in place of `:answer`, `:body` and these `:names`, as the statement is sent with their values."""
     text = ANSWER.sub("(:answer::jsonb)", statement)
-    used = [name for name in dict.fromkeys((*names, "answer", "body")) if re.search(PLACEHOLDER.format(re.escape(name)), text)]
-    for number, name in enumerate(used, 1):
+    for number, name in enumerate(find_names(text, dict.fromkeys((*names, "answer", "body"))), 1):
         text = re.sub(PLACEHOLDER.format(re.escape(name)), f"${number}", text)
     return text
 
