@@ -77,6 +77,8 @@ def test_names_are_filled_in_everywhere(tmp_path: Path) -> None:
     assert day_at(tmp_path, contract=written).fill({"people": 3}).data["people"].rows == ({"person": 3, "email": "a3"},)
 
 
+REMOVED = "expect = { status = 204 }\nneeds = { commits_per_answer = 2, tables = { entries = { scans = 1, deleted = 1 } } }"
+REFUSED = f'{REMOVED}\n[[request.ledger]]\nname = "lists"\naccount = "sessions.person"\nadd = "-1"\n'
 MISTAKES = [
     ('name = "create"', 'name = "page"', "`page` is not a name of its own for a request in"),
     ("weight = 6", "weight = 0", "`request[0].weight` is below 1 in"),
@@ -99,6 +101,9 @@ MISTAKES = [
     ('{ authorization = "Bearer nobody" }', '{ authorization = "$nobody" }', "unknown `$nobody` in `request[0].edge[0].headers.authorization`"),
     ('total = "integer"', 'total = { equals = "$poeple" }', "unknown `$poeple` in `request[0].expect.body.json.total.equals` of"),
     ('total = "integer"', 'total = { list = { length = "$entries" } }', "`request[0].expect.body` is unclear (`length` of `total` in"),
+    ("expect = { status = 204 }", "expect = { status = 404 }", "`request[2].needs.commits_per_answer` is said of a request whose right answer is an error, and would not be held, in"),
+    (REMOVED, "expect = { status = 404 }", "`request[2].ledger` is said of a request whose right answer is an error, and would not be held, in"),
+    (REFUSED, "expect = { status = 404 }\n", "the right answer is an error, which is not counted, for `good.remove` in `audit.invariants[0].equals` of"),
     ("good.create -", "good.made -", "there is no request for `good.made` in `audit.invariants[0].equals` of"),
     ('of = "create"', 'of = "make"', "there is no request `make` for `audit.written.of` of"),
     ('of = "create"', "", "a mix needs `audit.written.of` of"),
@@ -167,6 +172,18 @@ def test_the_request_of_a_table_names_cells_that_are_there(tmp_path: Path) -> No
     with pytest.raises(LabError, match=r"`\{people.emial\}` in `data.sessions.request.body` is no cell of `people` in") as error:
         contract_at(tmp_path, written.replace("{people.email}", "{people.emial}"))
     assert error.value.hint == "write {people.person}, {people.email}; a brace is `{{`"
+
+
+@pytest.mark.parametrize(("commits", "said"), [(0, None), (1, "`audit.commits_per_answer` is said of a request whose")])
+def test_an_audit_of_an_error_needs_nothing(commits: int, said: str | None, tmp_path: Path) -> None:
+    """Its keys must be there, and are 0: what is refused needs nothing."""
+    text = 'title = "A"\nwhy = "B."\n[request]\nmethod = "GET"\npath = "/"\n[expect]\nstatus = 404\n'
+    text += f"[audit]\nwrites = false\nrows_per_answer = 0\ncommits_per_answer = {commits}\n"
+    if said is None:
+        assert day_at(tmp_path, text).first.expect.status == 404
+        return
+    with pytest.raises(LabError, match=said):
+        day_at(tmp_path, text)
 
 
 def test_one_request_may_be_written_without_an_audit(tmp_path: Path) -> None:
