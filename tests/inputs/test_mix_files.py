@@ -52,6 +52,21 @@ def test_an_error_that_is_right_is_held_to_the_rules_of_errors(
     assert (found.content_type, found.body, found.headers) == (kind, body, headers)
 
 
+@pytest.mark.parametrize(
+    ("ways", "writes", "at_times"),
+    [
+        ("inserted = 0.5, updated = 0.5", True, False), ("inserted = 0.4, updated = 0.5", False, True),
+        ("inserted = 0.5, deleted = 0.5", False, True), ("deleted = 1", True, False), ("scans = 1", False, False),
+    ],
+)  # fmt: skip
+def test_an_upsert_writes_each_time(ways: str, writes: bool, at_times: bool, tmp_path: Path) -> None:
+    """It inserts its row or updates it, and what is below 1 altogether writes nothing at times."""
+    text = 'title = "A"\nwhy = "B."\n[request]\nmethod = "POST"\npath = "/"\n[expect]\nstatus = 200\n'
+    audit = f"[audit]\nwrites = true\nrows_per_answer = 0\ncommits_per_answer = 0\ntables = {{ seen = {{ {ways} }} }}\n"
+    found = day_at(tmp_path, text + audit).first
+    assert (found.writes, found.writes_at_times) == (writes, at_times)
+
+
 def test_names_of_slots(tmp_path: Path) -> None:
     """Rules name what is drawn, and every column of a table that is drawn from; a kept value is one of another request."""
     page, create, remove = day_at(tmp_path).requests
