@@ -85,11 +85,11 @@ class FakeDatabase:
         for statement in statements:
             self._world.does(self.name, statement)
 
-    def probe(self, statement: str) -> list[tuple[int]]:
+    def probe(self, statement: str, keyed: bool = False) -> list[tuple[int]]:
         """As `query`."""
-        return self.query(statement)
+        return self.query(statement, keyed)
 
-    def query(self, _: str) -> list[tuple[int]]:
+    def query(self, _: str, keyed: bool = False) -> list[tuple[int]]:
         """How many rows there are; an error where it is gone, once the server was loaded."""
         self._world.does(self.name, "count")
         return [(self._server.rows,)]

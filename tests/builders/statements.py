@@ -27,9 +27,9 @@ class Answers:
         """Nothing was counted."""
         return Counters(0, 0, 0, 0, 0)
 
-    def query(self, statement: str) -> list[tuple[Any, ...]]:
-        """The rows of a statement."""
+    def query(self, statement: str, keyed: bool = False) -> list[tuple[Any, ...]]:
+        """The rows of a statement. `keyed`: the first value of each is a text."""
         found = self.rows[statement]
         if isinstance(found, Exception):
             raise found
-        return found
+        return [(str(key), *row) for key, *row in found] if keyed else found

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import fields, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +191,31 @@ def test_a_case_is_tried_with_one_row(healthy: tuple[Server, Database]) -> None:
     assert untried.findings[0].severity is Severity.WARN
 
 
+def test_statements_around_a_case_are_of_its_row(healthy: tuple[Server, Database]) -> None:
+    """Its numbers below `database`, and what is done before and after it, name columns of the row as the others do."""
+    told = list[object]()
+
+    def probe(statement: str, values: object = None) -> list[tuple[int]]:
+        told.append((statement.partition(" ")[0], values))
+        return [(len(told),)]
+
+    (step,) = BY_ID["ping"].steps[:1]
+    step = replace(step, request=replace(step.request, target="/{places.path}"))
+    case = replace(
+        BY_ID["ping"], steps=(step,), database={"SELECT :person": 2}, before="UPDATE t SET a = :person", after="DELETE :person"
+    )
+    rows = contract.Terms(rows=lambda *_: {"path": "ping", "person": "7"})
+    (found,) = contract.run([case], address=("127.0.0.1", healthy[0].port), contract=SEEDS, probe=probe, terms=rows).findings
+    assert told == [(verb, {"person": "7"}) for verb in ("SELECT", "UPDATE", "DELETE", "SELECT")]
+    assert "should have moved by 2, and moved by 3" in found.sentence
+
+    def refusing(statement: str, values: object = None) -> list[tuple[int]]:
+        raise LabError("the database refuses `SELECT :person`: `x` is no integer")
+
+    (found,) = contract.run([case], address=("127.0.0.1", healthy[0].port), contract=SEEDS, probe=refusing, terms=rows).findings
+    assert "could not be carried out: the database refuses" in found.sentence
+
+
 def test_bodies_are_handed_on(healthy: tuple[Server, Database]) -> None:
     """The body that was found right is in the report, byte for byte; a failed case hands on none."""
     server, database = healthy
@@ -368,6 +394,11 @@ MISTAKES = [
     (A + "request='GET /{people.id}'", "case `a` names `{people.id}`, and nothing is called `people` in", "tables"),
     (A + "procedure='answers'\nrequest='GET /{people.id}'", "is a procedure and names `{people.id}` in", "with `keep`"),
     (A + "request='GET /'\nrepeat=true", "`case[0].repeat` is true or false, not a whole number, in", "write a whole number"),
+    (A + "request='GET /'\nrepeat=0", "`case[0].repeat` is below 1 in", "how often"),
+    (A + "request='GET /'\n[[case.steps]]\nrequest='GET /'\nrepeat=-1", "`case[0].steps[0].repeat` is below 1 in", "how often"),
+    (A + "request='GET /'\ntimeout_s=0", "`case[0].timeout_s` is 0 in", "seconds above 0"),
+    (A + "procedure='terminates'\ntimeout_s=-1.5", "`case[0].timeout_s` is -1.5 in", "seconds above 0"),
+    (A + "request='GET /'\n[[case.steps]]\nexpect={status=404}", "`case[0].steps[0]` sends nothing in", "add `request`"),
     (A + "request='GET /'\nworkloads=[1]", "`case[0].workloads[0]` is a number, not a text, in", "write a text"),
     (A + "kind='splitt'\nrequest='GET /'", "`case[0].kind` is `splitt` in", "write `exchange`"),
     (A + "kind='procedure'", "case `a` has no `procedure`", "known procedures: answers"),
@@ -386,6 +417,7 @@ MISTAKES = [
     ("[disturbance]\nask={request='GET /{id}'}\n" + A + "procedure='terminates'", "`disturbance` names `{id}` in a request", ""),
     (A + "request={raw='GET /日'}", "`case[0].request.raw` has `日`, which is no byte, in", "for each byte"),
     (A + "request='GET /'\n[case.expect]\nheaders.date='nwo'", "is none of text, now, absent, nor a table", ""),
+    (A + "request='GET /'\n[case.expect]\nheaders.age.equals=5", "`case[0].expect.headers.age` needs a text as its `equals`, in", ""),
     (A + "request='GET /'\n[case.expect]\nmatches='('", "`case[0].expect.matches` is no pattern", "correct it"),
     (A + "procedure='deadlock'", "case `a` needs `disturbance.block`, which is missing", "[disturbance]"),
     (DISTURBED + A + "procedure='deadlock'", "case `a` needs two statements in `disturbance.rows`", "one for each row"),
@@ -432,6 +464,24 @@ def test_a_number_that_is_gone_is_a_wrong_outcome(healthy: tuple[Server, Databas
     answers[:] = [after]
     with pytest.raises(ContractError, match="`SELECT balance` gives no single number, for the case `ping`|no such table"):
         contract.run([case], address=("127.0.0.1", server.port), contract=SEEDS, probe=probe)
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(
+    ("was", "now", "right"),
+    [
+        (Decimal("0.50"), Decimal("-0.50"), True), (Decimal("0.10"), Decimal("-0.90"), True), (5, Decimal("4.00"), True),
+        (1.5, 0.5, True), (Decimal("0.50"), -0.5, True), (5, Decimal("4.37"), False), (5, Decimal("3.63"), False), (5.0, 4.5, False),
+    ],
+)  # fmt: skip
+def test_a_number_moves_with_its_fraction(healthy: tuple[Server, Database], was: object, now: object, right: bool) -> None:
+    """Nothing of it is cut off before the two are compared."""
+    answers = [[(was,)], [(now,)]]
+    case = replace(BY_ID["ping"], database={"SELECT balance": -1})
+    (found,) = contract.run(
+        [case], address=("127.0.0.1", healthy[0].port), contract=SEEDS, probe=lambda *_: answers.pop(0)
+    ).findings
+    assert (found.severity is Severity.NOTE) is right, found.sentence
 
 
 def test_what_is_kept_goes_into_any_bytes() -> None:

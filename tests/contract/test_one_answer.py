@@ -15,7 +15,7 @@ import pytest
 from builders.contracts import EVERY_WORKLOAD, SEEDS
 from fairground.contract import rules
 from fairground.contract.case import Expect, Request
-from fairground.contract.expected import perfect_body, quote_bytes
+from fairground.contract.expected import disproof, number_names, perfect_body, quote_bytes
 from fairground.contract.judge import AnswerJudge, header_problem, problem
 from fairground.contract.wire import HttpAnswer
 from fairground.model import ContractError, shape
@@ -126,6 +126,27 @@ def test_an_answer_is_confirmed_by_the_database() -> None:
     found = problem(replace(answer, body=b'{"id": 8}'), GET, expect, replace(known, sent={"id": "9"}))
     assert found is not None and "the database says otherwise" in found
     assert "is not JSON" in (problem(replace(answer, body=b"seven"), GET, expect, known) or "")
+
+
+def test_a_name_that_begins_like_the_answers_is_another() -> None:
+    """A type `answer_kind` and a kept `answer_id` stay what they are, in a trial and in `check`."""
+    asked: list[str] = []
+
+    def probe(sql: str, values: object = None) -> list[tuple[object, ...]]:
+        asked.append(sql)
+        return [(True,)]
+
+    body = HttpAnswer(200, "1.1", (), b"no JSON")
+    for kept in ({}, {"answer_id": "7"}):
+        assert disproof(body, "SELECT 'a'::answer_kind = 'a' AND :answer_id = 7", probe, kept, any_case=False) is None
+    right = "SELECT (:answer->>'k')::answer_kind = 'yes' AND id = :answer_id"
+    assert disproof(replace(body, body=b"{}"), right, probe, {"answer_id": "7"}, any_case=False) is None
+    assert asked == [
+        "SELECT 'a'::answer_kind = 'a' AND :answer_id = 7",
+        "SELECT 'a'::answer_kind = 'a' AND %(answer_id)s = 7",
+        "SELECT ((%(answer)s::jsonb)->>'k')::answer_kind = 'yes' AND id = %(answer_id)s",
+    ]
+    assert number_names(right, ["answer_id"]) == "SELECT (($2::jsonb)->>'k')::answer_kind = 'yes' AND id = $1"
 
 
 @pytest.mark.parametrize(("waited_s", "wrong"), [(0.0, "s old"), (6.0, None)])

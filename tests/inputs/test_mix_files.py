@@ -24,6 +24,49 @@ def test_a_mix_is_read(tmp_path: Path) -> None:
     assert day.audit.written is not None and day.audit.written.of == "create"
 
 
+ERRORS = """
+[errors]
+content_type = "application/problem+json"
+body = { json = { title = "text" } }
+headers.409 = { Allow = "GET" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "expect", "kind", "body", "headers"),
+    [
+        ("POST", "status = 409", "application/problem+json", {"json": {"title": "text"}}, {"allow": {"equals": "GET"}}),
+        ("POST", "status = 410", "application/problem+json", {"json": {"title": "text"}}, {}),
+        ("HEAD", "status = 410", "application/problem+json", None, {}),
+        ("POST", "status = 409, content_type = 'a/b', body = { exact = '' }, headers = { ALLOW = 'text' }", "a/b", {"exact": ""}, {"allow": "text"}),
+        ("POST", "status = 201", "application/json", None, {}),
+    ],
+)  # fmt: skip
+def test_an_error_that_is_right_is_held_to_the_rules_of_errors(
+    method: str, expect: str, kind: str, body: object, headers: object, tmp_path: Path
+) -> None:
+    """As at an edge and in a case: those of good answers are for good answers alone, and what the request says goes before both."""
+    contract = CONTRACT.replace('[errors]\ncontent_type = "application/json"\n', ERRORS)
+    again = f'[[request]]\nname = "again"\nweight = 1\nmethod = "{method}"\npath = "/a"\nexpect = {{ {expect} }}\n\n[audit]\n'
+    found = day_at(tmp_path, DAY.replace("[audit]\n", again, 1), contract).request("again").expect
+    assert (found.content_type, found.body, found.headers) == (kind, body, headers)
+
+
+@pytest.mark.parametrize(
+    ("ways", "writes", "at_times"),
+    [
+        ("inserted = 0.5, updated = 0.5", True, False), ("inserted = 0.4, updated = 0.5", False, True),
+        ("inserted = 0.5, deleted = 0.5", False, True), ("deleted = 1", True, False), ("scans = 1", False, False),
+    ],
+)  # fmt: skip
+def test_an_upsert_writes_each_time(ways: str, writes: bool, at_times: bool, tmp_path: Path) -> None:
+    """It inserts its row or updates it, and what is below 1 altogether writes nothing at times."""
+    text = 'title = "A"\nwhy = "B."\n[request]\nmethod = "POST"\npath = "/"\n[expect]\nstatus = 200\n'
+    audit = f"[audit]\nwrites = true\nrows_per_answer = 0\ncommits_per_answer = 0\ntables = {{ seen = {{ {ways} }} }}\n"
+    found = day_at(tmp_path, text + audit).first
+    assert (found.writes, found.writes_at_times) == (writes, at_times)
+
+
 def test_names_of_slots(tmp_path: Path) -> None:
     """Rules name what is drawn, and every column of a table that is drawn from; a kept value is one of another request."""
     page, create, remove = day_at(tmp_path).requests
@@ -49,6 +92,8 @@ def test_names_are_filled_in_everywhere(tmp_path: Path) -> None:
     assert day_at(tmp_path, contract=written).fill({"people": 3}).data["people"].rows == ({"person": 3, "email": "a3"},)
 
 
+REMOVED = "expect = { status = 204 }\nneeds = { commits_per_answer = 2, tables = { entries = { scans = 1, deleted = 1 } } }"
+REFUSED = f'{REMOVED}\n[[request.ledger]]\nname = "lists"\naccount = "sessions.person"\nadd = "-1"\n'
 MISTAKES = [
     ('name = "create"', 'name = "page"', "`page` is not a name of its own for a request in"),
     ("weight = 6", "weight = 0", "`request[0].weight` is below 1 in"),
@@ -71,6 +116,9 @@ MISTAKES = [
     ('{ authorization = "Bearer nobody" }', '{ authorization = "$nobody" }', "unknown `$nobody` in `request[0].edge[0].headers.authorization`"),
     ('total = "integer"', 'total = { equals = "$poeple" }', "unknown `$poeple` in `request[0].expect.body.json.total.equals` of"),
     ('total = "integer"', 'total = { list = { length = "$entries" } }', "`request[0].expect.body` is unclear (`length` of `total` in"),
+    ("expect = { status = 204 }", "expect = { status = 404 }", "`request[2].needs.commits_per_answer` is said of a request whose right answer is an error, and would not be held, in"),
+    (REMOVED, "expect = { status = 404 }", "`request[2].ledger` is said of a request whose right answer is an error, and would not be held, in"),
+    (REFUSED, "expect = { status = 404 }\n", "the right answer is an error, which is not counted, for `good.remove` in `audit.invariants[0].equals` of"),
     ("good.create -", "good.made -", "there is no request for `good.made` in `audit.invariants[0].equals` of"),
     ('of = "create"', 'of = "make"', "there is no request `make` for `audit.written.of` of"),
     ('of = "create"', "", "a mix needs `audit.written.of` of"),
@@ -139,6 +187,18 @@ def test_the_request_of_a_table_names_cells_that_are_there(tmp_path: Path) -> No
     with pytest.raises(LabError, match=r"`\{people.emial\}` in `data.sessions.request.body` is no cell of `people` in") as error:
         contract_at(tmp_path, written.replace("{people.email}", "{people.emial}"))
     assert error.value.hint == "write {people.person}, {people.email}; a brace is `{{`"
+
+
+@pytest.mark.parametrize(("commits", "said"), [(0, None), (1, "`audit.commits_per_answer` is said of a request whose")])
+def test_an_audit_of_an_error_needs_nothing(commits: int, said: str | None, tmp_path: Path) -> None:
+    """Its keys must be there, and are 0: what is refused needs nothing."""
+    text = 'title = "A"\nwhy = "B."\n[request]\nmethod = "GET"\npath = "/"\n[expect]\nstatus = 404\n'
+    text += f"[audit]\nwrites = false\nrows_per_answer = 0\ncommits_per_answer = {commits}\n"
+    if said is None:
+        assert day_at(tmp_path, text).first.expect.status == 404
+        return
+    with pytest.raises(LabError, match=said):
+        day_at(tmp_path, text)
 
 
 def test_one_request_may_be_written_without_an_audit(tmp_path: Path) -> None:

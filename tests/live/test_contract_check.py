@@ -94,6 +94,23 @@ def test_a_request_that_fills_a_table_names_columns_that_are_there(places: Place
 
 
 @pytest.mark.live
+@pytest.mark.parametrize(("column", "wrong"), [("number", 0), ("numbre", 3)])
+def test_statements_around_a_case_are_of_its_row(places: Places, tmp_path: Path, column: str, wrong: int) -> None:
+    """They are prepared where they name a column of the row, whose value only a trial has."""
+    table = '[data.people]\nsql = "SELECT id AS number FROM tree"\n[numbers]'
+    own = f"WHERE id = :{column}"
+    around = f'request = "GET $trees?id={{people.number}}"\nbefore = "DELETE FROM basket {own}"\nafter = "DELETE FROM tree {own}"'
+    number = f'[case.database]\n"SELECT count(*) FROM tree {own}" = 0'
+    case = f"[[case]]\nid = 'own'\ntitle = 'its own'\n{around}\n{number}\n\n"
+    spoiled = (
+        ("contract.toml", "[numbers]", table),
+        ("cases/one.toml", '[[case]]\nid = "every"', f'{case}[[case]]\nid = "every"'),
+    )
+    found = [one.message for one in told(places, tmp_path, *spoiled).wrong]
+    assert len(found) == wrong and all('syntax error at or near ":"' in one for one in found), found
+
+
+@pytest.mark.live
 @pytest.mark.parametrize(
     ("columns", "words"),
     [("id, apples AS id", "has two columns `id`"), ("id, apples + 1", "a column `?column?`, which no slot can name")],

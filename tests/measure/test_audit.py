@@ -249,6 +249,16 @@ def test_refusals_add_up() -> None:
     assert audit.join_results([one, one]).done == 2 * (LIFE.ok - 3)
 
 
+@pytest.mark.parametrize(("kind", "part"), [(Decimal, "37"), (float, "37"), (Decimal, "9" * 40)])
+def test_a_fraction_is_no_whole_number(kind: type[Decimal] | type[float], part: str) -> None:
+    """What a server leaks of a sum, of a number that may be exceeded or of an account is not cut off; 5.00 is 5."""
+    found = lines(Answers(count=[(kind("107.00"),)], total=[(kind("5.00"),)], by_account=[(1, kind("6.00")), (2, 77)]))
+    assert found == lines(Answers(count=[(107,)], total=[(5,)], by_account=[(1, 6), (2, 77)]))
+    rows, total, account = (kind(f"{whole}.{part}") for whole in (107, 5, 6))
+    found = lines(Answers(count=[(rows,)], total=[(total,)], by_account=[(1, account), (2, 77)]))
+    assert (found["rows"], found["sum"], found["ledger-credits"]) == ((False, None), (False, None), (False, 1))
+
+
 def test_a_failing_statement_is_a_line() -> None:
     """A statement that fails after the load, say on a dropped table, is a line that found nothing."""
     gone = psycopg.errors.UndefinedTable("gone")
@@ -271,17 +281,18 @@ def test_a_null_sum_is_a_line() -> None:
 
 @pytest.mark.parametrize(("total", "accounts", "whose"), [
     ([(None,)], [], "invariant `sum`"), ([], [], "invariant `sum`"), ([("x",)], [], "invariant `sum`"),
-    ([(Decimal("NaN"),)], [], "invariant `sum`"), ([(5,)], [(1, None)], "ledger `credits`"), ([(5,)], [(1,)], "ledger `credits`"),
+    ([(Decimal("NaN"),)], [], "invariant `sum`"), ([(Decimal("5.37"),)], [], "invariant `sum`"), ([(5,)], [(1, 0.5)], "ledger `credits`"),
+    ([(5,)], [(1, None)], "ledger `credits`"), ([(5,)], [(1,)], "ledger `credits`"),
 ])  # fmt: skip
 def test_a_statement_that_gives_no_number_before_the_load_is_the_contracts_mistake(
     total: list[object], accounts: list[object], whose: str
 ) -> None:
-    """It is said with its name, and is no fault of the lab's; afterwards it is a line that found nothing."""
+    """It is said with its name, and is no fault of the lab's; afterwards it is a line that does not hold."""
     answers = Answers(count=[(100,)], total=total, by_account=accounts)
     with pytest.raises(ContractError, match=f"the {whose} gives no whole number before the load: `[a-z_]+`"):
         audit.before(cast(Database, answers), WORKLOAD)
     found = lines(answers)
-    assert (False, None) in (found["sum"], found["ledger-credits"])
+    assert not (found["sum"][0] and found["ledger-credits"][0])
 
 
 def test_work_on_a_table_that_stands_for_another_is_its() -> None:

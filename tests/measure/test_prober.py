@@ -18,6 +18,7 @@ from builders.cluster import SCALE
 from builders.contracts import SEEDS
 from builders.facts import result
 from builders.requests import asking
+from fairground.contract import expected
 from fairground.generators.slots import Templates
 from fairground.host import free_port
 from fairground.inputs import workload_files
@@ -111,7 +112,7 @@ class Rows:
     """A database that notes what it is asked and with which values, and answers 5 to all of it."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[bytes, list[Any] | None]] = []
+        self.asked: list[tuple[bytes, Any]] = []
 
     def connect(self) -> Rows:
         return self
@@ -125,7 +126,7 @@ class Rows:
     def close(self) -> None:
         return None
 
-    def execute(self, statement: bytes, values: list[Any] | None = None) -> Rows:
+    def execute(self, statement: bytes, values: Any = None) -> Rows:
         self.asked.append((statement, values))
         return self
 
@@ -138,15 +139,15 @@ def test_a_probe_names_its_own_rows_and_looks_at_one() -> None:
     (workload,) = (one for one in PROBED if one.id == "transfer")
     rows = Rows()
     slots = probed(workload, free_port(), rows).slots
-    made = [values[0] for statement, values in rows.asked[:2] if statement.startswith(b"INSERT") and values]
+    made = [values["it"] for statement, values in rows.asked[:2] if statement.startswith(b"INSERT") and values]
     assert [slots["from"], slots["to"]] == made and 1 <= int(slots["amount"]) <= 10
-    assert [values for statement, values in rows.asked if statement.startswith(b"SELECT credits")][:1] == [[slots["from"]]]
+    assert [values for statement, values in rows.asked if statement.startswith(b"SELECT credits")][:1] == [{"it": slots["from"]}]
 
 
 class Asked(Rows):
     """A database without the table that the workload looks at."""
 
-    def execute(self, statement: bytes, values: list[Any] | None = None) -> Rows:
+    def execute(self, statement: bytes, values: Any = None) -> Rows:
         if b"todos" in statement:
             raise psycopg.errors.UndefinedTable
         return super().execute(statement, values)
@@ -189,15 +190,24 @@ def test_a_connection_that_is_over_is_opened_anew(monkeypatch: pytest.MonkeyPatc
     assert [one.acknowledged for one in found[:2]] == [True, True]
 
 
+def test_a_statement_names_its_value_as_often_as_it_likes() -> None:
+    """Each `%s` is the one value, and any other `%` is itself, doubled or not: `check` prepares what the lab asks."""
+    statement = "SELECT 1 WHERE id = %s AND id % 2 < 5 %% 3 AND %s <> '' AND title LIKE '%%s'"
+    asked = ("id = %(it)s AND id %% 2 < 5 %% 3 AND %(it)s <> ''", "id = $1 AND id % 2 < 5 % 3 AND $1 <> ''")
+    assert expected.place_value(statement, "%(it)s", "%%") == f"SELECT 1 WHERE {asked[0]} AND title LIKE '%%s'"
+    assert expected.place_value(statement, "$1", "%") == f"SELECT 1 WHERE {asked[1]} AND title LIKE '%s'"
+
+
 @pytest.mark.live
-def test_a_number_in_a_column_of_texts_is_looked_for(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("more", ["", " AND length(title) % 2 < 2 AND 3 %% 2 = 1 AND %s <> ''"])
+def test_a_number_in_a_column_of_texts_is_looked_for(database: Database, monkeypatch: pytest.MonkeyPatch, more: str) -> None:
     """A title that is a number is compared with texts: a server that acknowledges before it writes is found."""
     monkeypatch.setattr(prober, "PATIENCE_S", 0.3)
     database.reset(SEEDS.data(SCALE))
     with database.connect() as connection:
         connection.execute("CREATE TABLE todos (title text)")
     with answering(b"{}") as port:
-        found = probed(todos("SELECT count(*) FROM todos WHERE title = %s"), port, database)
+        found = probed(todos(f"SELECT count(*) FROM todos WHERE title = %s{more}"), port, database)
     assert (found.acknowledged, found.looked, found.late_ms) == (True, True, None)
 
 

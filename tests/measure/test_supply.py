@@ -18,8 +18,8 @@ from builders.mix import CONTRACT, day_at
 from fairground.contract.case import Request
 from fairground.contract.wire import HttpAnswer
 from fairground.host import free_port
-from fairground.measure import supply
-from fairground.model import Audit, LabError, Workload
+from fairground.measure import audit, supply, tables
+from fairground.model import Audit, Expectation, LabError, LedgerCheck, LoadRequest, Workload
 from fairground.model.contract import DataRequest, DataTable
 from fairground.model.data import Rows
 from fairground.postgres import Database
@@ -172,6 +172,22 @@ def test_cells_are_what_the_database_writes(database: Database) -> None:
             "1 day 02:00:00",
         ),
     )
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("key", ["timestamptz '2026-12-01 00:00:00+00'", "true", "7", "1.50", "'\\x01'::bytea", "ARRAY[1, 2]"])
+def test_accounts_and_keys_are_what_the_database_writes(database: Database, key: str) -> None:
+    """A ledger and a table of right answers find what a request had in its slot: a cell of the same value."""
+    sql = f"SELECT {key} AS key, 5 AS n"
+    database.reset(SEEDS.data(1))
+    data, expect = {"all": DataTable(sql)}, Expectation(200, body={"table": {"by": "all.key", "sql": sql}})
+    asked = Audit(True, ledgers=(LedgerCheck("sums", sql),))
+    workload = Workload("w", "", "", (LoadRequest("w", "GET", "/", expect=expect),), asked, None, data=data)
+    found, _ = supply.fill(workload, database, supply.ServerAddress("127.0.0.1", 1))
+    slot = str(found.rows["all"].rows[0][0])
+    assert audit.before(database, workload).ledgers == {"sums": {slot: 5}}
+    body: Any = tables.resolve(workload, database).first.expect.body
+    assert body["table"]["rows"] == {slot: {"equals": 5}}
 
 
 def test_rows_that_are_written_down_need_no_database(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ READ = WORKLOADS["read"]
 def resolved(*rows: tuple[Any, ...]) -> LoadRequest:
     """The request whose answers a database knows by these rows."""
     expect = replace(READ.first.expect, body={"table": {"by": "id", "sql": "SELECT"}})
-    database = cast(Database, SimpleNamespace(probe=lambda _: rows))
+    database = cast(Database, SimpleNamespace(probe=lambda _, keyed: [(str(key), *row) for key, *row in rows]))
     return tables.resolve(asking(READ, expect=expect), database).first
 
 

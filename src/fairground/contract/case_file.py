@@ -160,6 +160,7 @@ class CaseReader:
         source, procedure = self.source, table.procedure
         if procedure is not None:
             self._require(here, table.id, procedure)
+        self._check_asked(here, table)
         kind = CaseKind.PROCEDURE if procedure else table.kind
         placed = list(self.placed_steps(here, table))
         steps = [step for _, step in placed]
@@ -199,6 +200,16 @@ class CaseReader:
             table.warns,
         )
 
+    def _check_asked(self, here: Location, table: CaseTable) -> None:
+        """Refuse what would ask nothing, or leave no time for it: a case without a question is right of every server."""
+        if table.timeout_s is not None and table.timeout_s <= 0:
+            at = (*here, "timeout_s")
+            raise self.source.error(at, f"`{location_text(at)}` is {table.timeout_s:g} in", "write seconds above 0")
+        for number, step in enumerate(table.steps):
+            if step.request is None and not step.requests:
+                at = (*here, "steps", number)
+                raise self.source.error(at, f"`{location_text(at)}` sends nothing in", "add `request` or `requests` to it")
+
     def _check_cells(self, here: Location, id: str, step: CaseStep, kind: CaseKind) -> None:
         """Refuse a `{table.column}` of no table, and one in a procedure, which starts a server of its own."""
         for name, column in step.request.cells:
@@ -237,6 +248,9 @@ class CaseReader:
         """The requests of a table, each with each of its bodies."""
         single = () if table.request is None else ((("request",), table.request),)
         several = ((("requests", place), one) for place, one in enumerate(table.requests))
+        if table.repeat < 1:
+            at = (*here, "repeat")
+            raise self.source.error(at, f"`{location_text(at)}` is below 1 in", "write how often each request is sent in a row")
         expect = self._expect((*here, "expect"), table.expect)
         for part, one in (*single, *several):
             request = RequestTable(line=one) if isinstance(one, str) else one

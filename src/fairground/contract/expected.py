@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Protocol
 
@@ -17,6 +17,11 @@ Row = tuple[Any, ...]
 BODIES = ("exact", "sql", "json", "object", "list", "html", "any_case")
 """The keys of a case's `body` that is a table; one of them, and `any_case` beside it."""
 PLACEHOLDER = r"(?<![:\w]):{}\b"
+ANSWER = re.compile(PLACEHOLDER.format("answer"))
+
+Number = int | Decimal | float
+NO_NUMBER = (TypeError, ValueError, OverflowError, IndexError)
+"""The errors of reading a number where there is none: nothing, NULL, NaN, a text."""
 
 
 class AskDatabase(Protocol):
@@ -78,7 +83,7 @@ def problem(answer: HttpAnswer, body: Mapping[str, Any], probe: AskDatabase | No
 def disproof(answer: HttpAnswer, statement: str, probe: AskDatabase, sent: Mapping[str, object], any_case: bool) -> str | None:
     """Say that the database does not confirm an answer, or None. `:answer` in the statement is its JSON, `:body` its text."""
     try:
-        value = parse_json(answer.body, twice=any_case) if ":answer" in statement else None
+        value = parse_json(answer.body, twice=any_case) if ANSWER.search(statement) else None
     except ValueError as error:
         return f"the body is not JSON ({error}): {quote_bytes(answer.body)}"
     told = {
@@ -86,7 +91,7 @@ def disproof(answer: HttpAnswer, statement: str, probe: AskDatabase, sent: Mappi
         "answer": json.dumps(rules.fold_keys(value) if any_case else value),
         "body": answer.body.decode("utf-8", "replace"),
     }
-    rows = ask(probe, statement.replace(":answer", "(:answer::jsonb)"), told)
+    rows = ask(probe, ANSWER.sub("(:answer::jsonb)", statement), told)
     if rows and rows[0][0]:
         return None
     return f"the database says otherwise ({rules.show_value(' '.join(statement.split()), 100)}): {quote_bytes(answer.body)}"
@@ -117,7 +122,7 @@ def kept_values(answer: HttpAnswer, keep: Mapping[str, str]) -> tuple[dict[str, 
 
 def ask(probe: AskDatabase, statement: str, values: Mapping[str, object]) -> Sequence[Row]:
     """Ask the database, with these values for `:name`. A name that is none of them stays as it is."""
-    used = {name: value for name, value in values.items() if re.search(PLACEHOLDER.format(re.escape(name)), statement)}
+    used = {name: values[name] for name in find_names(statement, values)}
     if not used:
         return probe(statement)
     text = statement.replace("%", "%%")
@@ -126,13 +131,22 @@ def ask(probe: AskDatabase, statement: str, values: Mapping[str, object]) -> Seq
     return probe(text, used)
 
 
+def find_names(statement: str, names: Iterable[str]) -> list[str]:
+    """Those of the names that a statement has as `:name`."""
+    return [name for name in names if re.search(PLACEHOLDER.format(re.escape(name)), statement)]
+
+
 def number_names(statement: str, names: Collection[str]) -> str:
     """Put `$1`, `$2` … in place of `:answer`, `:body` and these `:names`, as the statement is sent with their values."""
-    text = statement.replace(":answer", "(:answer::jsonb)")
-    used = [name for name in dict.fromkeys((*names, "answer", "body")) if re.search(PLACEHOLDER.format(re.escape(name)), text)]
-    for number, name in enumerate(used, 1):
+    text = ANSWER.sub("(:answer::jsonb)", statement)
+    for number, name in enumerate(find_names(text, dict.fromkeys((*names, "answer", "body"))), 1):
         text = re.sub(PLACEHOLDER.format(re.escape(name)), f"${number}", text)
     return text
+
+
+def place_value(statement: str, place: str, percent: str) -> str:
+    """Put a place for a value where a statement has `%s`. Any other `%` is itself, and `%%` is one of them."""
+    return re.sub("%[%s]?", lambda found: place if found[0] == "%s" else percent, statement)
 
 
 def perfect_body(body: Mapping[str, Any], probe: AskDatabase) -> bytes | None:
@@ -170,6 +184,12 @@ def json_of(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
         return value
     raise ValueError(f"a value of the kind `{type(value).__name__.lower()}`")
+
+
+def number_of(value: Any) -> Number:
+    """A value of the driver's as a number with all of its fraction. NO_NUMBER's errors where it is none."""
+    whole = int(value)
+    return value if isinstance(value, Decimal | float) and value != whole else whole
 
 
 def quote_bytes(data: bytes, limit: int = 120) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 from fairground.contract.case import Case, CaseKind
 from fairground.contract.exchange import CaseOutcome, Target, perform
-from fairground.contract.expected import AskDatabase
+from fairground.contract.expected import NO_NUMBER, AskDatabase, Number, ask, number_of
 from fairground.contract.judge import AnswerJudge
 from fairground.contract.procedures import NEEDS_TOLD, carry_out
 from fairground.contract.stage import NotStaged, Stage
@@ -122,18 +123,19 @@ def _with_rows(
         for table in case.tables:
             assert rows is not None, "without rows the case is not tried"
             cells |= {f"{table}.{column}": value for column, value in rows(table, (target.host, target.port)).items()}
-    except (MachineError, ContractError):
-        raise
+        sent = {name.partition(".")[2]: value for name, value in cells.items()}
+        known = replace(target.known, sent={**target.known.sent, **sent})
+        return _tried(case.with_cells(cells), replace(target, known=known), probe, stage, failed)
+    except (NotStaged, MachineError, ContractError):
+        raise  # that is no server's doing
     except LabError as error:
         return CaseOutcome(f"could not be carried out: {error.message}")
-    sent = {name.partition(".")[2]: value for name, value in cells.items()}
-    known = replace(target.known, sent={**target.known.sent, **sent})
-    return _tried(case.with_cells(cells), replace(target, known=known), probe, stage, failed)
 
 
 def _tried(case: Case, target: Target, probe: AskDatabase | None, stage: Stage | None, failed: bool) -> CaseOutcome:
     """Carry the case out and compare the database before and after. `failed`: the server that runs has failed a case."""
-    before = {sql: _number(probe, sql) for sql in case.database}
+    sent = target.known.sent
+    before = {sql: _number(probe, sql, sent) for sql in case.database}
     for sql, number in before.items():
         if number is None and failed:
             return CaseOutcome(f"in the database `{sql}` gives no number any more")
@@ -141,7 +143,7 @@ def _tried(case: Case, target: Target, probe: AskDatabase | None, stage: Stage |
             said = f"`{sql}` gives no single number, for the case `{case.id}` of the contract `{case.contract}`"
             raise ContractError(said, "select one number, such as count(*)")
     if case.before and probe is not None:
-        probe(case.before)
+        ask(probe, case.before, sent)
     try:
         if case.kind is CaseKind.PROCEDURE:
             assert stage is not None and case.procedure is not None
@@ -150,29 +152,27 @@ def _tried(case: Case, target: Target, probe: AskDatabase | None, stage: Stage |
             seen = perform(case, target)
     except Trouble as trouble:
         return CaseOutcome(trouble.sentence)
-    except (NotStaged, MachineError, ContractError):
-        raise  # that is no server's doing
-    except LabError as error:
-        return CaseOutcome(f"could not be carried out: {error.message}")
     finally:
         if case.after and probe is not None:
-            probe(case.after)
+            ask(probe, case.after, sent)
     for sql, moves in case.database.items():
-        was, now = before[sql], _number(probe, sql, was_right=True)
-        moved = None if was is None or now is None else now - was
+        was, now = before[sql], _number(probe, sql, sent, was_right=True)
+        moved = None if was is None or now is None else Fraction(now) - Fraction(was)
         if moved != moves and seen.wrong is None:
-            how = "gives no number any more" if moved is None else f"should have moved by {moves}, and moved by {moved}"
+            how = "gives no number any more"
+            if moved is not None:
+                how = f"should have moved by {moves}, and moved by {moved if moved.denominator == 1 else float(moved)}"
             return replace(seen, wrong=f"in the database `{sql}` {how}")
     return seen
 
 
-def _number(probe: AskDatabase | None, sql: str, was_right: bool = False) -> int | None:
+def _number(probe: AskDatabase | None, sql: str, sent: Mapping[str, object], was_right: bool = False) -> Number | None:
     """The number that a statement gives; None where it gives none, or is refused now although it `was_right` before."""
     assert probe is not None
     try:
-        ((value,),) = probe(sql)
-        return int(value)
-    except (TypeError, ValueError, OverflowError):
+        ((value,),) = ask(probe, sql, sent)
+        return number_of(value)
+    except NO_NUMBER:
         return None
     except ContractError:
         if not was_right:

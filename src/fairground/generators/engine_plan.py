@@ -123,7 +123,8 @@ def _at_edge(workload: Workload, one: LoadRequest, edge: Edge, weight: int, bodi
     if edge.status:
         errors = workload.contract.errors
         types = errors.content_type if len(errors.content_type) > 1 else next(iter(errors.content_type), None)
-        refusal = Expectation(edge.status[0], types, errors.body, one.expect.check_one_in)
+        body = None if one.method == "HEAD" else errors.body
+        refusal = Expectation(edge.status[0], types, body, one.expect.check_one_in)
         there = dataclasses.replace(there, expect=refusal, ledger=(), needs=None)
     request = _request(workload, there, weight, bodies)
     if len(edge.status) > 1:

@@ -40,13 +40,15 @@ def check(source: Source, audit: Audit, asked: Sequence[LoadRequest]) -> None:
             if not is_number(request, slot):
                 problem = f"the slot `{slot}` of `audit.history` holds words, and the log of answers has numbers alone, in"
                 raise source.error(("audit", "history", "slots", i), problem, "name slots that draw numbers, such as {int:1..9}")
-    names = [one.name for one in asked] if len(asked) > 1 else []
+    names = [one.name for one in asked if one.expect.status < 400] if len(asked) > 1 else []
     for i, invariant in enumerate(audit.invariants):
         location = ("audit", "invariants", i, "equals")
         unknown = [name for name in GOOD.findall(invariant.equals) if name not in names]
         if unknown:
             hint = names_hint(names, "requests of the mix")
-            raise source.error(location, f"there is no request for `good.{unknown[0]}` in `{location_text(location)}` of", hint)
+            is_refused = unknown[0] in (one.name for one in asked)
+            said = "the right answer is an error, which is not counted, " if is_refused else "there is no request "
+            raise source.error(location, f"{said}for `good.{unknown[0]}` in `{location_text(location)}` of", hint)
         if not is_expression(NAMED.sub("1", invariant.equals)):
             hint = "use `before`, `acknowledged`, whole numbers, +, - and *"
             raise source.error(

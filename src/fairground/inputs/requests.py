@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from urllib.parse import quote
 
 from fairground.inputs import audits, edges
 from fairground.inputs.slot_fillings import SPELLINGS, slot_mistakes
 from fairground.inputs.variants import NAME
-from fairground.model import LoadRequest, shape
+from fairground.model import LoadRequest, Needs, shape
 from fairground.model.contract import header_mistake
+from fairground.model.data import COLUMN
 from fairground.model.slot import has_slot, is_number, names_of, place_edge, place_values, slots_of, sources_of
 from fairground.model.source import Location, Source, location_text, names_hint, nearest
 
 ANY_CASE = "any_case"
 """Beside a shape: keys have any case."""
+WITHOUT_BODY = (204, 304)
+"""The statuses of answers that have no body."""
 SHAPES = {"json", "list", "object"}
 BODY_RULES = {"exact", "table", "verified", *SHAPES}
 ENGINES_OWN = {"content-length", "transfer-encoding", "connection"}
@@ -84,6 +87,7 @@ def _check_request(source: Source, one: LoadRequest, at: RequestPlaces, values: 
     _check_answer(source, one, at.around, values)
     _check_ledger(source, one, at.around)
     audits.check_needs(source, at.needs, one.need)
+    _check_refusal(source, one, at)
     edges.check(source, at.around, one)
     _check_edges(source, one, at.around)
 
@@ -139,6 +143,7 @@ def _check_answer(source: Source, one: LoadRequest, around: Location, values: Ma
     if not isinstance(folds, bool) or folds and kind not in SHAPES:
         hint = f"write true beside one of {', '.join(sorted(SHAPES))}, or leave it out"
         raise source.error((*here, "body", ANY_CASE), f"`{shown}.{ANY_CASE}` is out of place in", hint)
+    _check_keep(source, one, around)
     for header, rule in one.expect.headers.items():
         if (wrong := header_mistake(rule)) is not None:
             place = (*here, "headers", header)
@@ -149,6 +154,28 @@ def _check_answer(source: Source, one: LoadRequest, around: Location, values: Ma
         if place[-1] == "length" and not _can_count(one, slot):
             problem = f"the slot `{slot}` holds words, and no length for `{location_text(place)}` of"
             raise source.error(place, problem, "name one that holds whole numbers")
+
+
+def _check_refusal(source: Source, one: LoadRequest, at: RequestPlaces) -> None:
+    """Refuse needs and a ledger of a request whose right answer is an error: what is refused is counted for neither."""
+    needed = [(*at.needs, key.name) for key in fields(Needs) if getattr(one.need, key.name) != getattr(Needs(), key.name)]
+    placed: list[Location] = [*needed, *([(*at.around, "ledger")] if one.ledger else [])]
+    if placed and one.expect.status >= 400:
+        problem = f"`{location_text(placed[0])}` is said of a request whose right answer is an error, and would not be held, in"
+        raise source.error(placed[0], problem, "leave it out, or 0: what is refused needs nothing of the database")
+
+
+def _check_keep(source: Source, one: LoadRequest, around: Location) -> None:
+    """Refuse rules of a body that no answer has, and what is kept under no name or from no place."""
+    told = f"an answer to {one.method}" if one.method == "HEAD" else f"an answer of status {one.expect.status}"
+    if one.method == "HEAD" or one.expect.status in WITHOUT_BODY:
+        for place, rule in (((*around, "expect", "body"), one.expect.body), ((*around, "keep"), one.keep)):
+            if rule:
+                raise source.error(place, f"{told} has no body for `{location_text(place)}` of", "leave it out")
+    for name, path in one.keep.items():
+        if not COLUMN.fullmatch(name) or not all(path.split(".")):
+            hint = "write a name of letters, digits, _ and -, and a place such as `id` or `list.0.id`"
+            raise source.error((*around, "keep", name), f"nothing can be kept as `{name}` from `{path}`, in", hint)
 
 
 def _can_count(one: LoadRequest, name: str) -> bool:

@@ -14,14 +14,13 @@ from typing import ClassVar
 
 from fairground.inputs import audits, events, files, requests
 from fairground.inputs.data_tables import require_names
-from fairground.inputs.requests import RequestPlaces
+from fairground.inputs.requests import WITHOUT_BODY, RequestPlaces
 from fairground.inputs.variants import NAME
 from fairground.model import Audit, Edge, Expectation, LabError, LedgerEntry, LoadRequest, Needs, Workload
 from fairground.model.contract import Contract, DataTable, fold_names
 from fairground.model.slot import sources_of
 from fairground.model.source import STRICT, Location, Source, location_text, names_hint, nearest, table_of
 
-WITHOUT_BODY = (204, 304)
 MOST_PIPELINED = 1000
 """Requests at once on a connection, at most: the load engine's own bound."""
 
@@ -132,12 +131,13 @@ def read_workload(path: Path, contract: Contract) -> Workload:
         hint = "name its file with a-z, 0-9 and - only"
         raise LabError(f"`{path.stem}` is not a valid id for a workload, in `{source.shown}`", hint)
     _check_file(source, file)
-    asked, audit = _asked(file, path.stem, contract), _audit_of(file)
+    asked, audit = _asked(file, path.stem), _audit_of(file)
     _check_texts(source, file, asked, audit, contract)
     requests.check(source, asked, contract.numbers_at(1))
     audits.check(source, audit, [one for one, _ in asked])
     return Workload(
-        contract.qualify(path.stem), file.title, file.why.strip(), tuple(one for one, _ in asked), audit.fill(contract.statement),
+        contract.qualify(path.stem), file.title, file.why.strip(), tuple(_complete(one, contract) for one, _ in asked),
+        audit.fill(contract.statement),
         file.limit, file.limited_by_locks, file.errors_expected, contract,
         None if file.twin is None else contract.qualify(file.twin), file.fixed_rows, file.pipeline,
         events.check_events(source, file.events), tables_of(source, asked, contract),
@@ -166,20 +166,20 @@ def _check_file(source: Source, file: SingleWorkload | MixedWorkload) -> None:
             raise source.error(("errors_expected", i), f"`{status}` in `errors_expected` is not an error status in", hint)
 
 
-def _asked(file: SingleWorkload | MixedWorkload, id: str, contract: Contract) -> tuple[tuple[LoadRequest, RequestPlaces], ...]:
+def _asked(file: SingleWorkload | MixedWorkload, id: str) -> tuple[tuple[LoadRequest, RequestPlaces], ...]:
     """The requests of a file, each with the places where its parts are written."""
     if isinstance(file, SingleWorkload):
         one, audit = file.request, file.audit
         needs = None if audit is None else Needs(**{key.name: getattr(audit, key.name) for key in fields(Needs)})
         request = LoadRequest(
-            id, one.method, one.path, tuple(one.headers.items()), one.body, _complete(file.expect, contract), file.ledger,
+            id, one.method, one.path, tuple(one.headers.items()), one.body, file.expect, file.ledger,
             needs, file.edge,
         )  # fmt: skip
         return ((request, RequestPlaces(("request",), (), ("audit",))),)
     found = []
     for i, each in enumerate(file.request):
         request = LoadRequest(
-            each.name, each.method, each.path, tuple(each.headers.items()), each.body, _complete(each.expect, contract),
+            each.name, each.method, each.path, tuple(each.headers.items()), each.body, each.expect,
             each.ledger, each.needs, each.edge, each.weight, each.keep,
         )  # fmt: skip
         found.append((request, RequestPlaces(("request", i), ("request", i), ("request", i, "needs"))))
@@ -192,21 +192,24 @@ def _audit_of(file: SingleWorkload | MixedWorkload) -> Audit:
     return Audit(**{key.name: getattr(file.audit, key.name) for key in fields(Audit)})
 
 
-def _complete(expect: Expectation, contract: Contract) -> Expectation:
-    """The right answer with the contract's content types and headers. A table's statement that is a file's name is read.
+def _complete(one: LoadRequest, contract: Contract) -> LoadRequest:
+    """The request with what the contract says of its right answer. A table's statement that is a file's name is read.
 
     Under load a date must be there: how old it is a machine decides that stands still, too.
     """
-    types = contract.answers.content_type
+    expect, errors = one.expect, contract.errors
+    types, body, rules = contract.answers.content_type, expect.body, dict[str, object]()
     if expect.status < 400:
         rules = {name: "text" if rule == "now" else rule for name, rule in contract.answers.headers.items()}
-        expect = replace(expect, headers={**rules, **fold_names(expect.headers)})
+    else:
+        types, body = errors.content_type, errors.body if body is None and one.method != "HEAD" else body
+        rules = fold_names({name: {"equals": value} for name, value in errors.headers.get(str(expect.status), {}).items()})
+    expect = replace(expect, body=body, headers={**rules, **fold_names(expect.headers)})
     if expect.content_type is None and types and expect.status not in WITHOUT_BODY:
         expect = replace(expect, content_type=types if len(types) > 1 else types[0])
-    body = expect.body
-    if body is None or not isinstance(table := body.get("table"), Mapping) or not isinstance(table.get("sql"), str):
-        return expect
-    return replace(expect, body={**body, "table": {**table, "sql": contract.statement(table["sql"])}})
+    if body is not None and isinstance(table := body.get("table"), Mapping):
+        expect = replace(expect, body={**body, "table": {**table, "sql": contract.statement(table["sql"])}})
+    return replace(one, expect=expect)
 
 
 def _check_texts(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 
 from fairground.judge import needs
 from fairground.judge.thresholds import Rules
@@ -355,7 +356,9 @@ def invariant_line(
     return AuditLine(id, sentence, found, expected, most)
 
 
-def ledger_line(name: str, rows: Mapping[str, LedgerRow], before: Mapping[str, int], after: Mapping[str, int]) -> AuditLine:
+def ledger_line(
+    name: str, rows: Mapping[str, LedgerRow], before: Mapping[str, int], after: Mapping[str, int | Decimal | float]
+) -> AuditLine:
     """Count the accounts that moved otherwise than the acknowledged requests say. There must be none.
 
     An account without a row has 0. One that a request of unknown outcome names can be in either state and is left out; the
@@ -364,7 +367,7 @@ def ledger_line(name: str, rows: Mapping[str, LedgerRow], before: Mapping[str, i
     empty = LedgerRow(0, 0, 0, 0)
     said = {account: rows.get(account, empty) for account in before.keys() | after.keys() | rows.keys()}
     checked = [account for account, row in said.items() if row.unknown_count == 0]
-    wrong = [one for one in checked if after.get(one, 0) - before.get(one, 0) != said[one].acknowledged_sum]
+    wrong = [one for one in checked if after.get(one, 0) != before.get(one, 0) + said[one].acknowledged_sum]
     requests = sum(row.acknowledged_count for row in rows.values())
     sentence = (
         f"each of {len(checked)} rows moved by exactly what {requests:,} acknowledged entries say ({name});"

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import psycopg
 
+from fairground.contract.expected import NO_NUMBER, Number, number_of
 from fairground.judge import answers, crash, statements, thresholds
 from fairground.judge.thresholds import Rules
 from fairground.measure.arm import ArmWindow
@@ -32,8 +33,6 @@ from fairground.postgres import Counters, Database
 Found = TypeVar("Found")
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
 
-NO_NUMBER = (TypeError, ValueError, OverflowError, IndexError)
-"""The errors of reading a whole number where there is none: nothing, NULL, NaN, a text."""
 HANDED_IN_S = 2.0
 """What was counted in so much of a load may be handed in after it: a busy backend does so once a second, an idle one later."""
 
@@ -66,8 +65,8 @@ def before(database: Database, workload: Workload) -> Before:
     """
     asked = workload.audit
     with database.keep_asking():
-        values = {one.id: _said(_value, database, one.sql, f"invariant `{one.id}`") for one in asked.invariants}
-        ledgers = {one.name: _said(_accounts, database, one.sql, f"ledger `{one.name}`") for one in asked.ledgers}
+        values = {one.id: _said(_whole, database, one.sql, f"invariant `{one.id}`") for one in asked.invariants}
+        ledgers = {one.name: _said(_whole_accounts, database, one.sql, f"ledger `{one.name}`") for one in asked.ledgers}
     return Before(values, ledgers, database.work(), database.counters())
 
 
@@ -155,9 +154,11 @@ def lines(
         names |= {f"good.{name}": one.done for name, one in result.requests.items()}
         # A generator that drops requests at its end cannot say how many good answers there were, only the least.
         above = invariant.may_exceed or (result.uncounted_most != 0 and invariant.counts_answers)
-        value = _if_there(_value, database, invariant.sql)
+        value, sentence = _if_there(_value, database, invariant.sql), invariant.sentence
+        if value is not None and not isinstance(value, int):  # within bounds, too, it is none that they allow
+            value, sentence = None, f"{sentence}; {value} is no whole number"
         expected = evaluate(invariant.equals, names)
-        line = answers.invariant_line(invariant.id, invariant.sentence, value, expected, unknown, above)
+        line = answers.invariant_line(invariant.id, sentence, value, expected, unknown, above)
         if GOOD.search(invariant.equals):
             least, most = bounds_of(invariant.equals, names, result)
             line = replace(line, expected_min=least, expected_max=most)
@@ -263,9 +264,23 @@ def _said(read: Callable[[Database, str], Found], database: Database, statement:
         raise ContractError(said, "./fairground check --contract NAME tries its statements") from None
 
 
-def _value(database: Database, statement: str) -> int:
-    return int(database.query(statement)[0][0])
+def _value(database: Database, statement: str) -> Number:
+    return number_of(database.query(statement)[0][0])
 
 
-def _accounts(database: Database, statement: str) -> dict[str, int]:
-    return {str(account): int(value) for account, value in database.query(statement)}
+def _accounts(database: Database, statement: str) -> dict[str, Number]:
+    return {account: number_of(value) for account, value in database.query(statement, keyed=True)}
+
+
+def _whole(database: Database, statement: str) -> int:
+    return _require_whole(_value(database, statement))
+
+
+def _whole_accounts(database: Database, statement: str) -> dict[str, int]:
+    return {account: _require_whole(value) for account, value in _accounts(database, statement).items()}
+
+
+def _require_whole(value: Number) -> int:
+    if not isinstance(value, int):
+        raise ValueError(f"{value} is no whole number")
+    return value

@@ -80,7 +80,7 @@ class Prober:
         numbers = draw_own_rows(own, self.asked.path, self._chance)
         with self._database.connect() as connection:
             for number in numbers.values():
-                connection.execute(own.sql.encode(), [str(number)])
+                _execute(connection, own.sql, str(number))
         return numbers
 
     def _run(self) -> None:
@@ -165,7 +165,7 @@ class Prober:
     def _value(self, connection: psycopg.Connection[Any], slots: Mapping[str, str]) -> object:
         if self._written is None or self._written.holds:
             return None
-        return connection.execute(self._written.sql.encode(), [slots[self._written.slot]]).fetchone()
+        return _execute(connection, self._written.sql, slots[self._written.slot]).fetchone()
 
     def _ask(self, request: Request) -> bool | None:
         """Send a request; True if the server acknowledged it, None where nobody knows what it did with it."""
@@ -180,6 +180,11 @@ class Prober:
         if answer.status >= 500 and self._doubts_errors:
             return None
         return answer.status == self.asked.expect.status if answer.status < 400 else False
+
+
+def _execute(connection: psycopg.Connection[Any], statement: str, value: str) -> psycopg.Cursor[Any]:
+    """Carry out a statement of the contract's with this value wherever it has `%s`."""
+    return connection.execute(expected.place_value(statement, "%(it)s", "%%").encode(), {"it": value})
 
 
 def _first(connection: psycopg.Connection[Any], statement: str, values: list[object] | None = None) -> object:

@@ -18,12 +18,10 @@ from fairground.model import LabError, Workload, foreign
 from fairground.model.contract import Contract, DataRequest, DataTable
 from fairground.model.data import Rows
 from fairground.model.wire import Tls, with_accept
-from fairground.postgres import Database
+from fairground.postgres import Database, cell_of
 
 MOST_ROWS = 100_000
 """More would make plans of many megabytes."""
-WHOLE, TRUTH = (20, 21, 23, 26), 16
-"""PostgreSQL's numbers of types of whole numbers, and of true and false."""
 PATIENCE_S = 10.0
 CELL = re.compile(r"\{([\w-]+)\.([\w-]+)\}")
 
@@ -101,20 +99,13 @@ def _from_database(name: str, table: DataTable, database: Database) -> Rows:
         raise LabError(f"{said} {many}", "correct it, or add a LIMIT")
     rows = []
     for i in range(count):
-        cells = tuple(_cell(found.get_value(i, j), column.type_code) for j, column in enumerate(columns))
+        cells = tuple(cell_of(found.get_value(i, j), column.type_code) for j, column in enumerate(columns))
         if None in cells:
             raise LabError(
                 f"{said} NULL as `{columns[cells.index(None)].name}`, which no request can have", "leave such rows out"
             )
         rows.append(cast("tuple[str | int, ...]", cells))
     return Rows(tuple(column.name for column in columns), tuple(rows))
-
-
-def _cell(value: bytes | None, kind: int) -> str | int | None:
-    """A value as PostgreSQL writes it, whole numbers as numbers, and truth in words."""
-    if value is None or kind in WHOLE:
-        return None if value is None else int(value)
-    return {b"t": "true", b"f": "false"}[value] if kind == TRUTH else value.decode()
 
 
 def _from_server(name: str, table: DataTable, parent: Rows, address: ServerAddress) -> Rows | str:

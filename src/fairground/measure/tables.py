@@ -23,12 +23,12 @@ def _resolve_request(workload: str, one: LoadRequest, database: Database) -> Loa
     if body is None or "table" not in body:
         return one
     table = cast(Any, body["table"])
-    known = database.probe(table["sql"])
+    known = database.probe(table["sql"], keyed=True)
     if any(len(row) != 2 for row in known) or not known:
         said = "no row" if not known else f"{len(known[0])} columns"
         raise LabError(f"the table of right answers of `{workload}` has {said}", "its statement selects two: value, answer")
     try:
-        rows = {str(key): {"equals": json_of(answer)} for key, answer in known}
+        rows = {key: {"equals": json_of(answer)} for key, answer in known}
     except ValueError as error:
         raise LabError(f"the table of right answers of `{workload}` gives no JSON, but {error}", "let it select json") from None
     found = {"table": {"slot": table["by"], "rows": rows}}

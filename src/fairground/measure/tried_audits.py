@@ -171,18 +171,14 @@ def _of_writes(trial: StatementTrial, source: Source, workload: Workload) -> Ite
     asked = workload.audit
     if asked.written is not None:
         if asked.written.sql:
-            yield Spot(source, ("audit", "written", "sql")), _dollars(asked.written.sql), 1
+            yield Spot(source, ("audit", "written", "sql")), expected.place_value(asked.written.sql, "$1", "%"), 1
         if asked.written.holds:
             writer = workload.request(asked.written.of)
             names = {name.rpartition(".")[2] for name in names_of(writer)}
             names |= {column for name in sources_of(writer) for column in trial.columns.get(name, ())}
             yield Spot(source, ("audit", "written", "holds")), expected.number_names(asked.written.holds, sorted(names)), 1
         if asked.written.own is not None:
-            yield Spot(source, ("audit", "written", "own", "sql")), _dollars(asked.written.own.sql), None
+            own = expected.place_value(asked.written.own.sql, "$1", "%")
+            yield Spot(source, ("audit", "written", "own", "sql")), own, None
     if asked.history is not None:
         yield Spot(source, ("audit", "history", "sql")), asked.history.sql, 2
-
-
-def _dollars(statement: str) -> str:
-    """A statement with its `%s` as PostgreSQL numbers them."""
-    return statement.replace("%s", "$1").replace("%%", "%")

@@ -33,13 +33,16 @@ class PlacedCase:
 
 def try_case(trial: StatementTrial, placed: PlacedCase) -> None:
     """Try every statement of a case, and its right answers where the database alone knows them."""
-    case, here = placed.case.fill(trial.values), Spot(placed.source, placed.location)
-    began = len(trial.wrong)
+    case, began = placed.case.fill(trial.values), len(trial.wrong)
+    drawn = {column for table in case.tables for column in trial.columns.get(table, ())}
     for number, sql in enumerate(case.database):
-        _number(trial, Spot(placed.source, (*placed.location, "database", list(placed.case.database)[number])), sql)
-    if case.before:
-        trial.answer(Spot(placed.source, (*placed.location, "before")), case.before)
-    kept = {column for table in case.tables for column in trial.columns.get(table, ())}
+        spot = Spot(placed.source, (*placed.location, "database", list(placed.case.database)[number]))
+        if expected.find_names(sql, drawn):
+            trial.prepare(spot, sql, drawn, columns=1)
+        else:
+            _number(trial, spot, sql)
+    _around(trial, Spot(placed.source, (*placed.location, "before")), case.before, drawn)
+    kept = set(drawn)
     read_only = not placed.writes
     for place, step in zip(placed.places, case.steps, strict=True):
         read_only = read_only and step.request.raw is None and step.request.method in SAFE
@@ -47,8 +50,7 @@ def try_case(trial: StatementTrial, placed: PlacedCase) -> None:
         if len(trial.wrong) == began:  # of a case one mistake is told: others may follow from it
             _step(trial, Spot(placed.source, (*place, "expect")), case.id, step, kept, read_only)
         kept |= set(step.keep)
-    if case.after:
-        trial.answer(Spot(here.source, (*here.location, "after")), case.after)
+    _around(trial, Spot(placed.source, (*placed.location, "after")), case.after, drawn)
 
 
 def try_requests(trial: StatementTrial, source: Source, tables: Mapping[str, DataTable]) -> None:
@@ -76,6 +78,14 @@ def try_means(trial: StatementTrial, source: Source, means: Disturbance) -> None
     for name, step in (("ask", means.ask), ("block", means.block)):
         if step is not None:
             _step(trial, Spot(source, ("disturbance", name, "expect")), f"disturbance.{name}", step, (), name == "ask")
+
+
+def _around(trial: StatementTrial, spot: Spot, sql: str, columns: Collection[str]) -> None:
+    """Try a statement of the lab's own around a case. One that names a column of its row needs a value, and is prepared."""
+    if expected.find_names(sql, columns):
+        trial.prepare(spot, sql, columns)
+    elif sql:
+        trial.answer(spot, sql)
 
 
 def _number(trial: StatementTrial, spot: Spot, sql: str) -> None:

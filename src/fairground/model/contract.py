@@ -67,8 +67,13 @@ HEADER_RULES = ("text", "now", "absent")
 
 def header_mistake(rule: object) -> str | None:
     """Return what is wrong with a header's rule, or None: a misspelt one would hold nothing."""
-    is_table = isinstance(rule, Mapping) and list(rule) in (["equals"], ["one_of"])
-    if is_table or rule in HEADER_RULES:
+    if isinstance(rule, Mapping) and list(rule) == ["equals"]:
+        return None if isinstance(rule["equals"], str) else "needs a text as its `equals`,"
+    if isinstance(rule, Mapping) and list(rule) == ["one_of"]:
+        texts = rule["one_of"]
+        are_texts = isinstance(texts, list | tuple) and len(texts) > 0 and all(isinstance(one, str) for one in texts)
+        return None if are_texts else "needs a list of texts as its `one_of`,"
+    if rule in HEADER_RULES:
         return None
     return f"is none of {', '.join(HEADER_RULES)}, nor a table with `equals` or `one_of`,"
 

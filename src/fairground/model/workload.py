@@ -127,8 +127,11 @@ class Needs:
 
     @property
     def most_written(self) -> float:
-        """The rows that one good answer writes of a declared table in one way, at most. Below 1 some answers write nothing."""
-        return max((max(one.inserted, one.updated, one.deleted) for one in self.tables.values()), default=0.0)
+        """The rows of a declared table that one good answer inserts or updates, or deletes, at most.
+
+        Below 1 some answers write nothing. An upsert inserts or updates its row, so that the two are added up.
+        """
+        return max((max(one.inserted + one.updated, one.deleted) for one in self.tables.values()), default=0.0)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from fairground.postgres import commits
 from fairground.postgres.activity import Activity, Hygiene, activity, activity_beside, hygiene, waits
 from fairground.postgres.address import DatabaseAddress
 from fairground.postgres.beside import DatabaseBeside, StatementCost, is_here, open_beside
+from fairground.postgres.cells import cell_of
 from fairground.postgres.database import Counters, Database, DatabaseHost
 from fairground.postgres.embedded import binary, check, start
 from fairground.postgres.errorlog import Refusals
@@ -22,6 +23,7 @@ __all__ = [
     "activity",
     "activity_beside",
     "binary",
+    "cell_of",
     "check",
     "commits",
     "given_database",

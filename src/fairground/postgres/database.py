@@ -22,6 +22,7 @@ from fairground.model.contract import CompiledDatabase, ContractData, Migrations
 from fairground.postgres import commits, migrations, rights, role, session, storage, template, traces
 from fairground.postgres.activity import waits
 from fairground.postgres.address import DatabaseAddress
+from fairground.postgres.cells import rows_of
 from fairground.postgres.errorlog import ErrorLog, Refusals
 from fairground.postgres.libpq import open_session
 from fairground.postgres.names import APPLICATION_NAME, MARK, MARKED, RIGHTS, ROLE, TEMPLATES, THEIRS, of_arm
@@ -172,19 +173,18 @@ class Database:
         """Ask all that is asked in a block by one connection for each database. Counters are read after it."""
         return self._questions.keep()
 
-    def query(self, statement: str, values: Mapping[str, object] | None = None) -> list[tuple[Any, ...]]:
-        """Rows of one statement in this arm's database, none of one that gives no rows. `values` stand for its `%(name)s`."""
+    def query(self, statement: str, values: Mapping[str, object] | None = None, keyed: bool = False) -> list[tuple[Any, ...]]:
+        """Rows of one statement in this arm's database, as of `cells.rows_of`. `values` stand for its `%(name)s`."""
         with self.asking() as connection:
-            done = connection.execute(statement.encode(), values)
-            return done.fetchall() if done.description else []
+            return rows_of(connection.execute(statement.encode(), values), keyed)
 
-    def probe(self, statement: str, values: Mapping[str, object] | None = None) -> list[tuple[Any, ...]]:
+    def probe(self, statement: str, values: Mapping[str, object] | None = None, keyed: bool = False) -> list[tuple[Any, ...]]:
         """Ask a statement of a contract, as `query` does. ContractError with what the database said where it refuses it.
 
         Where it refuses the `values`, which a server's answer may be among, it is a LabError: the statement may be right.
         """
         try:
-            return self.query(statement, values)
+            return self.query(statement, values, keyed)
         except (psycopg.ProgrammingError, psycopg.DataError) as error:
             said, short = foreign.line(str(error), foreign.SENTENCE_CHARACTERS), foreign.line(" ".join(statement.split()), 120)
             sentence = f"the database refuses `{short}`: {said}"
