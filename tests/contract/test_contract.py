@@ -394,6 +394,7 @@ MISTAKES = [
     (A + "request='GET /{people.id}'", "case `a` names `{people.id}`, and nothing is called `people` in", "tables"),
     (A + "procedure='answers'\nrequest='GET /{people.id}'", "is a procedure and names `{people.id}` in", "with `keep`"),
     (A + "request='GET /'\nrepeat=true", "`case[0].repeat` is true or false, not a whole number, in", "write a whole number"),
+    (A + "[[case.steps]]\nrequest='GET /'\nkeep={id='id?'}", "case `a` keeps `id` from `id?`, which may be missing", "leave out `?`"),
     (A + "request='GET /'\nrepeat=0", "`case[0].repeat` is below 1 in", "how often"),
     (A + "request='GET /'\n[[case.steps]]\nrequest='GET /'\nrepeat=-1", "`case[0].steps[0].repeat` is below 1 in", "how often"),
     (A + "request='GET /'\ntimeout_s=0", "`case[0].timeout_s` is 0 in", "seconds above 0"),

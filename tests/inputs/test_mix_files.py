@@ -147,6 +147,11 @@ TABLES = [
     ("LIMIT $people", "LIMIT $persons", "unknown `$persons` in `data.people.sql` of"),
     ('for_each = "people"', 'for_each = "persons"', "there is no table `persons` for `data.sessions.for_each` of"),
     ('keep = { token = "token" }', "", "`data.sessions.keep` is missing in"),
+    (
+        'keep = { token = "token" }',
+        'keep = { token = "token?" }',
+        "`token?` may be missing, and each row needs it, for `data.sessions",
+    ),
     ('path = "/login"', 'path = "login"', "`data.sessions.request.path` is `login` in"),
     (
         'sql = "SELECT person, email FROM people LIMIT $people"',

@@ -176,6 +176,12 @@ class CaseReader:
             if step.keep and kind in (CaseKind.PIPELINE, CaseKind.SPLIT):
                 problem = f"case `{table.id}` of kind `{kind}` has `keep`, and no later request could use it, in"
                 raise source.error((*place, "keep"), problem, "leave it out")
+            for name, path in step.keep.items():
+                if path.endswith("?"):
+                    problem = (
+                        f"case `{table.id}` keeps `{name}` from `{path}`, which may be missing when a later step needs it, in"
+                    )
+                    raise source.error((*place, "keep", name), problem, "leave out `?`")
         if kind is CaseKind.PROCEDURE and not procedure:
             raise source.error(here, f"case `{table.id}` has no `procedure` in", names_hint(PROCEDURES, "procedures"))
         if not steps and procedure in (None, "answers"):

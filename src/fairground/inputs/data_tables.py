@@ -60,6 +60,12 @@ def _check_asked(
     if not table.keep:
         place, hint = (*here, "keep"), 'name what it keeps: { token = "token" }'
         raise source.error(place, f"`{location_text(place)}` is missing in", hint)
+    for name, path in table.keep.items():
+        if path.endswith("?"):
+            place = (*here, "keep", name)
+            raise source.error(
+                place, f"`{path}` may be missing, and each row needs it, for `{location_text(place)}` of", "leave out `?`"
+            )
     place = (*here, "request", "path")
     texts: dict[Location, str] = {place: table.request.path, (*here, "request", "body"): table.request.body or ""}
     texts |= {(*here, "request", "headers", name): text for name, text in table.request.headers.items()}

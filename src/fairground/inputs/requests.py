@@ -173,8 +173,8 @@ def _check_keep(source: Source, one: LoadRequest, around: Location) -> None:
             if rule:
                 raise source.error(place, f"{told} has no body for `{location_text(place)}` of", "leave it out")
     for name, path in one.keep.items():
-        if not COLUMN.fullmatch(name) or not all(path.split(".")):
-            hint = "write a name of letters, digits, _ and -, and a place such as `id` or `list.0.id`"
+        if not COLUMN.fullmatch(name) or not all(path.removesuffix("?").split(".")):
+            hint = "write a name of letters, digits, _ and -, and a place such as `id`, `list.0.id` or `next?`"
             raise source.error((*around, "keep", name), f"nothing can be kept as `{name}` from `{path}`, in", hint)
 
 
