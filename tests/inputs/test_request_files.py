@@ -130,6 +130,9 @@ def test_commands_of_curl_become_requests(tmp_path: Path) -> None:
     ("options", "sent"),
     [
         ("-sXDELETE", ("DELETE", None, ())),
+        ("--silent --request DELETE --header 'X-A: b'", ("DELETE", None, (("X-A", "b"),))),
+        ("--data '{}' --header 'content-type: text/plain'", ("POST", "{{}", (("content-type", "text/plain"),))),
+        ("--user ann:secret --output /dev/null", ("GET", None, (("authorization", "Basic YW5uOnNlY3JldA=="),))),
         ("-so /dev/null", ("GET", None, ())),
         ("-sSd '{}' -H 'content-type: text/plain'", ("POST", "{{}", (("content-type", "text/plain"),))),
         ("-isH'X-A: b'", ("GET", None, (("X-A", "b"),))),

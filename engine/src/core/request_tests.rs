@@ -149,7 +149,7 @@ fn supplies_are_checked() {
         ),
         (
             r#""path":"/","keep":{"id":"a..b"}"#,
-            "`keep`: `id` = `a..b`; write a name and a place such as `id` or `list.0.id`",
+            "`keep`: `id` = `a..b`; write a name and a place such as `id`, `list.0.id` or `next?`",
         ),
     ];
     for (part, sentence) in rows {
