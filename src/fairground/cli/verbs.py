@@ -54,7 +54,7 @@ VERBS: Mapping[str, Verb] = {
     "compare": Verb(
         "compare", "compare", "Tell whether two stacks, two revisions of one, one with and without SQL, or two runs differ."
     ),
-    "why": Verb("why", "why", "The experiment that a reason predicts: confirms what limits a cell of a run, or withdraws it."),
+    "why": Verb("why", "why", "The experiment that tests a reason: confirms what limits a cell of a run, or withdraws it."),
     "replicate": Verb(
         "replicate",
         "replicate",
