@@ -180,7 +180,7 @@ def measure_shares(known: Run, there: Fleet, digests: Mapping[str, str]) -> Gene
     done = records.done_slots(records.load_run(known.folder))
     if missing := [slot for slot in asked if slot.number not in done]:
         again = f"./fairground run --resume {known.id}{there.again}"
-        yield Said(f"{len(missing)} of {len(asked)} trials are missing; go on with: {again}")
+        yield Said(f"{len(missing)} of {len(asked)} trials {'is' if len(missing) == 1 else 'are'} missing; go on with: {again}")
 
 
 def _in_waves(known: Run, there: Fleet, digests: Mapping[str, str]) -> Generator[Event, None, tuple[PlanSlot, ...]]:
