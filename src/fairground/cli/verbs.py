@@ -67,7 +67,11 @@ VERBS: Mapping[str, Verb] = {
         "doctor", "doctor", "Name what this machine lacks, or what disturbs measurements on it, with the command that fixes it."
     ),
     "check": Verb("check", "check_", "Does a server fulfil the contract? Builds it, starts it, tries every case."),
-    "report": Verb("report", "report", "Write the pages of a record again, from stored data; print again what has none."),
+    "report": Verb(
+        "report",
+        "report",
+        "Write the pages of a record again, from stored data; of a record without a page, print the result again.",
+    ),
     "serve": Verb(
         "serve", "serve", "The lab in a browser: all records, a run as it goes on, and measurements started by a click."
     ),

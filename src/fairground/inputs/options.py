@@ -209,8 +209,8 @@ SUITE = (
     Option("stream", "Seed of the requests alone, as a trial's page names it.", int | None, None, Of.SUITE),
     Option("budget", "Add blocks until intervals are narrow or the time is up: 20m.", str | None, None, Of.SUITE, ("budget_s",),
            if_given(numbers.seconds)),
-    Option("until", "What ends it early: narrow intervals, or decided (default budget: 30m).", str | None, None, Of.SUITE,
-           parse=if_given(numbers.until)),
+    Option("until", "What ends it early: `narrow` or `decided` (then the budget is 30m unless told).", str | None, None,
+           Of.SUITE, parse=if_given(numbers.until)),
     Option("anchor", "The stack that the others are held against (default: the first documented one).", str | None, None,
            Of.SUITE, key="anchor"),
     Option("controls", "Measure the anchor again, and slowed down (default: from 2 stacks on, where --blocks or --budget gives 3"

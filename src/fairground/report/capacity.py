@@ -47,9 +47,9 @@ def sentences(found: Capacity) -> tuple[str, ...]:
 
 def _headline(found: Capacity, name: str) -> str:
     missed = found.missed_from_per_s
-    until = f", and no rate was seen to miss: {found.ended}"
+    until = f"; no rate was seen to miss it: {found.ended}"
     if missed is not None:
-        until = f", and missed from {rate_text(missed)}/s on{_why_missed(found, missed)}"
+        until = f"; from {rate_text(missed)}/s on it was missed{_why_missed(found, missed)}"
     if found.confirmed_per_s is not None:
         held = next(one for one in found.confirmations if one.rate_per_s == found.confirmed_per_s)
         return (
