@@ -91,7 +91,7 @@ def page(runs: Sequence[Run], how: str | None) -> str:
     lines = [
         "# What the checks read where nothing is wrong",
         "",
-        "Made by `make calibrate`, which writes this page anew. Every trial of the tables is of one stack (A/A), so that nothing",
+        "Made by `make calibrate`, which writes this section anew. Every trial below is of one stack (A/A), so that nothing",
         "in them is a difference between servers: what a check reads here is this machine and this instrument. All attempts",
         "count, void ones too; *beyond* is how many of them were beyond the first bound.",
         "",

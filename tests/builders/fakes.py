@@ -264,7 +264,7 @@ class FakePath:
         self._world.does(self._label, "stop")
         if self._server.will_not_stop:
             raise OSError("it cannot be stopped")
-        return (Finding("strays", Severity.WARN, "the server left 1 processes behind"),) if self._server.leaves else ()
+        return (Finding("strays", Severity.WARN, "the server left 1 process behind"),) if self._server.leaves else ()
 
 
 class FakeContract:

@@ -87,7 +87,7 @@ def test_one_missed_step_does_not_decide() -> None:
     assert found.kept_per_s == 1200 and found.repeated_per_s == (100,)
     rates = [point.step.rate_per_s for point in found.curve]
     assert rates == sorted(rates) and [point.trial for point in found.curve[:3]] == [1, 2, 3]
-    assert "At first 100/s did not keep it, and a higher rate did" in " ".join(sentences(found))
+    assert "At first 100/s did not keep it, although a higher rate did" in " ".join(sentences(found))
 
 
 @pytest.mark.parametrize(

@@ -78,8 +78,9 @@ def test_trials_of_other_slots_are_not_believed(known: Run) -> None:
     """A host answers for what it was given, and for those very cells."""
     share, other = PlanShare(known.plan.slots[:2]), made(known, 3)
     for one in (other, replace(other, number=1)):
-        with pytest.raises(LabError, match="answered for slots that it was not given"):
+        with pytest.raises(LabError, match="answered for slots that it was not given") as caught:
             hosts.trials_of(known, share, OrderAnswer("b", MACHINE, {"engine": "1"}, trials=(one,)))
+        assert caught.value.hint is not None and caught.value.hint.startswith("leave host b out (`hosts` of hosts.toml), then ")
 
 
 @pytest.mark.parametrize(

@@ -205,7 +205,7 @@ def test_few_samples_name_no_lock() -> None:
 def test_one_deadlock_is_not_the_limit_of_thousands_of_answers() -> None:
     """It holds its rows for one of ten seconds."""
     (found,) = bottleneck.limits(CELL, result(), {}, HOST, replace(DATABASE, wait_events=LOCKED, deadlocks=1), 2, REASONS)
-    assert found.id == "db-lock" and "1 deadlocks were too rare" in found.sentence
+    assert found.id == "db-lock" and "1 deadlock was too rare" in found.sentence
 
 
 def test_limit_by_pool() -> None:

@@ -52,7 +52,7 @@ def test_a_rate_has_the_digits_of_the_search() -> None:
     """No sentence claims more than was kept, and the two ends of a narrow bracket are two numbers, on chart and page as well."""
     narrow = replace(WHOLE, found=RateBounds(1836, 1842), confirmations=(Confirmed(1842, 2, 3), Confirmed(1836, 3, 3)))
     headline, html = capacity.sentences(narrow)[0], capacity.html([narrow], [], "Fairground 1")
-    assert "up to 1,836 requests a second" in headline and "missed from 1,842/s on" in headline
+    assert "up to 1,836 requests a second" in headline and "from 1,842/s on it was missed" in headline
     assert "2 of 3 kept the objective at 1,842/s; 3 of 3 kept the objective at 1,836/s" in text_of(html)
     assert ">kept 1,836<" in html and ">missed 1,842<" in html
     curve = tuple(replace(point, step=replace(point.step, rate_per_s=1836)) for point in CURVE[:1])

@@ -15,6 +15,7 @@ from functools import lru_cache
 from fairground.capacity.objective import LEAST_TAIL, Clause, Objective
 from fairground.judge import answers, stalls, thresholds
 from fairground.model import Latency, Outcomes, RateStep, Second, hdr
+from fairground.model.plural import with_verb
 
 FEW_TAIL = 100
 """With fewer requests expected beyond it a percentile is shown, and said to rest on few."""
@@ -86,7 +87,7 @@ def judge(step: RateStep, objective: Objective, machine: str | None = None) -> S
         among = f", {answers.outcome_words(failed)} among them" if failed.not_ok else ""
         sentence = f"{share:.2%} of the requests missed {missed[0].text}{among}{_stalled(step)}"
         return StepJudgement(StepWord.MISSED, sentence)
-    return StepJudgement(StepWord.UNKNOWN, f"{step.due:,} requests are too few to judge {objective.text}")
+    return StepJudgement(StepWord.UNKNOWN, f"{with_verb(step.due, 'request')} too few to judge {objective.text}")
 
 
 def bad(step: RateStep, clause: Clause) -> int:

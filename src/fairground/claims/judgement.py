@@ -29,6 +29,7 @@ from fairground.claims.turns import Fields
 from fairground.claims.verdict import ClaimJudgement, ClaimVerdict, SizeAnswer, VerdictGrade
 from fairground.claims.windows import WindowRatio, WindowSpreads
 from fairground.model import Cell, Claim, Suite, Trial, Verdict
+from fairground.model.plural import plural
 from fairground.stats import comparisons
 from fairground.stats.intervals import Interval, significant
 
@@ -263,7 +264,7 @@ def _ratio(statement: Statement, cells: Mapping[Term, Cell], seen: ClaimEvidence
     if whole.assumed:
         words += f"; one block, a spread of {windows.ASSUMED_SD:.0%} is assumed"
     elif sure.verdict is ClaimVerdict.INCONCLUSIVE:
-        words += "; too close to call" if sure.needs is None else f"; about {sure.needs} blocks would decide it"
+        words += "; too close to call" if sure.needs is None else f"; about {plural(sure.needs, 'block')} would decide it"
     return StatementAnswer(sure, words, interval)
 
 

@@ -33,8 +33,8 @@ OPTIONS = (
     Option("against", "Take turns with the same request to this URL: whether it differs, and by how much.", str | None, None,
            metavar="URL"),
     Option("against_command", "What starts the service at that URL, as one word.", str | None, None, metavar="COMMAND"),
-    Option("connections", f"Most connections of a load; with --against those at once (default: {OPEN_CONNECTIONS:,} and"
-           f" {CONNECTIONS}).", int | None, None),
+    Option("connections", f"Most connections of a load; with --against those at once (default: {OPEN_CONNECTIONS:,}; with"
+           f" --against {CONNECTIONS}).", int | None, None),
     Option("budget", f"With --against: most time to spend (default: {BUDGET}).", str | None, None),
     Option("fail_on", "With --against: exit with 1 when B's whole interval is worse by more, as slower:5%.", str | None, None,
            metavar="RULE"),

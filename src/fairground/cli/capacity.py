@@ -38,6 +38,18 @@ OF_A_SERVICE = (
 """Options of `try` that say what a service is asked, and how."""
 
 CONFIRMATIONS, STEP_S = 3, 5
+DATABASE = (
+    "With a stack: this PostgreSQL in place of the embedded one; with a URL: the service's own, read meanwhile;"
+    " @FILE holds its URL."
+)
+
+
+def _with_a_url(option: Option) -> Option:
+    """The option of `try`, whose help says what it goes with unless it names a URL itself."""
+    is_told = "URL" in option.help or option.help.startswith("https")
+    return option if is_told else replace(option, help=f"With a URL: {option.help[0].lower()}{option.help[1:]}")
+
+
 OPTIONS = (
     Option(
         "url",
@@ -47,11 +59,11 @@ OPTIONS = (
         argument=True,
         metavar="[URL]",
     ),
-    *options.some(*OF_A_SERVICE, among=attempt.OPTIONS),
+    *map(_with_a_url, options.some(*OF_A_SERVICE, among=attempt.OPTIONS)),
     options.STACK,
     Option(
         "workload",
-        "A workload, or several separated by commas (default: the contract's).",
+        "With a stack: a workload, or several separated by commas (default: the contract's).",
         list[str] | None,
         None,
         short="-w",
@@ -59,17 +71,18 @@ OPTIONS = (
     ),
     options.CONTRACT,
     Option("slo", "What must be kept: pNN<TIME and errors<N%, joined by commas.", str, objective.DEFAULT),
-    Option("budget", "Most time to spend on all of it, such as 90s or 20m; builds do not count.", str, "5m"),
-    Option("width", "How narrow the bracket should be, in percent.", float, 5.0),
+    Option("budget", "With a stack: most time to spend on all of it, such as 90s or 20m; builds do not count.", str, "5m"),
+    Option("width", "With a stack: how narrow the bracket should be, in percent.", float, 5.0),
     Option("connections", "The most connections to open.", int, 1000),
     *options.some("threads", "workers", "pool_size", "pool_wait_ms", "no_prepared", "durable", "scale", "pin", "sql_before"),
     options.ONE_VERSION,
     options.SEATS,
     *options.ONE_PATH,
-    *options.some("place", "hosts", "tls"),
+    options.PLACE_OTHERS,
+    *options.some("hosts", "tls"),
     Option("seed", "Seed of the requests.", int, 1),
     Option("resume", "Go on with an interrupted capacity: its id, or `latest`.", str | None, None, metavar="RECORD"),
-    *options.SHARED,
+    *(replace(one, help=DATABASE) if one.name == "database" else one for one in options.SHARED),
 )
 
 

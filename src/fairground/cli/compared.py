@@ -11,6 +11,7 @@ from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.cli.screen import duration
 from fairground.lab.events import UnitDone
 from fairground.model import storing
+from fairground.model.plural import plural
 from fairground.report import fail_on
 from fairground.report.compared import Compared, decision_of
 from fairground.report.fail_on import Rule
@@ -21,7 +22,7 @@ def tell(event: UnitDone) -> None:
     found = decision_of(event.record)
     words = "" if found.half_width is None else f", ± {found.half_width:.1%}"
     left = duration(event.left_s or 0.0)
-    say.note(f"round {len(event.record.entries)}: {found.pairs} pairs{words}, at most {left} left")
+    say.note(f"round {len(event.record.entries)}: {plural(found.pairs, 'pair')}{words}, at most {left} left")
 
 
 def show(found: Compared, folder: Path | None, markdown: Path | None, as_json: bool) -> None:

@@ -11,6 +11,7 @@ from fairground.cli import columns, streams
 from fairground.cli.options import Json, Results, Servers
 from fairground.lab import lists
 from fairground.lab.places import Places
+from fairground.model.plural import plural
 
 
 def list_(
@@ -35,5 +36,6 @@ def list_(
     if what == "stacks":
         ready = sum(row["state"] != "not here" for row in rows)
         streams.talk.print(
-            f"{len(rows)} stacks, {ready} runnable here · more: list workloads · list topologies · list suites · list runs",
+            f"{plural(len(rows), 'stack')}, {ready} runnable here · more: list workloads · list topologies · list suites"
+            " · list runs",
         )

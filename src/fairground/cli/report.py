@@ -38,7 +38,7 @@ OPTIONS = (
 
 @takes(*OPTIONS)
 def report(_: typer.Context, given: Given) -> None:
-    """Write the pages of a record again, from stored data; print again what has none.
+    """Write the pages of a record again, from stored data; of a record without a page, print the result again.
 
     Examples: ./fairground report · ./fairground report 2026-09-30-1412-demo · ./fairground report --site public
     """

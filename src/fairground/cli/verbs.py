@@ -54,7 +54,7 @@ VERBS: Mapping[str, Verb] = {
     "compare": Verb(
         "compare", "compare", "Tell whether two stacks, two revisions of one, one with and without SQL, or two runs differ."
     ),
-    "why": Verb("why", "why", "The experiment that a reason predicts: confirms what limits a cell of a run, or withdraws it."),
+    "why": Verb("why", "why", "The experiment that tests a reason: confirms what limits a cell of a run, or withdraws it."),
     "replicate": Verb(
         "replicate",
         "replicate",
@@ -67,7 +67,11 @@ VERBS: Mapping[str, Verb] = {
         "doctor", "doctor", "Name what this machine lacks, or what disturbs measurements on it, with the command that fixes it."
     ),
     "check": Verb("check", "check_", "Does a server fulfil the contract? Builds it, starts it, tries every case."),
-    "report": Verb("report", "report", "Write the pages of a record again, from stored data; print again what has none."),
+    "report": Verb(
+        "report",
+        "report",
+        "Write the pages of a record again, from stored data; of a record without a page, print the result again.",
+    ),
     "serve": Verb(
         "serve", "serve", "The lab in a browser: all records, a run as it goes on, and measurements started by a click."
     ),

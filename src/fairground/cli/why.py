@@ -52,7 +52,7 @@ OPTIONS = (
 
 @takes(*OPTIONS)
 def why(context: typer.Context, given: Given) -> None:
-    """The experiment that a reason predicts: confirms what limits a cell of a run, or withdraws it.
+    """The experiment that tests a reason: confirms what limits a cell of a run, or withdraws it.
 
     The cell runs as it was beside copies on which one thing differs, such as a larger pool, all in turns.
 
@@ -111,9 +111,9 @@ def experiment(record: Record[WhyAsked, Start], as_json: bool) -> None:
 
 
 def _announce(asked: WhyAsked) -> None:
-    """Say what the run named as the limit, and what the experiment changes."""
+    """Say what the run suspects as the limit, and what the experiment changes."""
     if asked.sentence:
-        say.note(foreign.line(f"{asked.cell.id} was limited by {asked.reason}: {asked.sentence}"))
+        say.note(foreign.line(f"{asked.cell.id}: {asked.reason} is suspected: {asked.sentence}"))
     say.note(f"beside it: {'; '.join(one.words for one in asked.experiment.changes)}")
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from fairground.host.child import OPEN_FILES
 from fairground.host.strangers import Strangers, Used
 from fairground.model import Machine
+from fairground.model.plural import plural
 
 KERNEL_SETTINGS = (
     "net/core/somaxconn",
@@ -100,11 +101,11 @@ def checks(cache: Path, environment_path: str) -> Iterator[MachineCheck]:
     """Look at the machine, a line at a time; the last two take a second, in which it listens for noise."""
     count = cores()
     if count < 4:
+        shared = f"{plural(count, 'core')}: generator, servers and database share {'it' if count == 1 else 'them'}"
         yield MachineCheck(
             "cores",
             "note",
-            f"{count} cores: generator, servers and database share them. Ratios and CPU per answer are sound; "
-            "absolute rates include the generator",
+            f"{shared}. Ratios and CPU per answer are sound; absolute rates include the generator",
         )
     else:
         yield MachineCheck("cores", "ok", f"{count} cores")

@@ -171,7 +171,7 @@ def spacing(option: str, text: str) -> str:
 def until(option: str, text: str) -> Until:
     """Read what is enough to end before the time is up: `narrow` or `decided`."""
     if text not in list(Until):
-        raise LabError(f"`{option} {text}` should be `narrow` or `decided`", "decided: until no pair is left undecided")
+        raise LabError(f"`{option} {text}` should be `narrow` or `decided`", "decided: until intervals can decide each pair")
     return Until(text)
 
 

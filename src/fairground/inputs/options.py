@@ -114,8 +114,8 @@ def _text(value: object) -> str:
 
 
 LOADS = (
-    Option("connections", "Connections at once, one or several: 10,100.", str, "100", Of.LOAD, parse=numbers.counts,
-           key="connections", always=True),
+    Option("connections", "Connections at once, one or several: 10,100; with --count 16 unless told.", str, "100", Of.LOAD,
+           parse=numbers.counts, key="connections", always=True),
     Option("close", "A new connection for each request.", bool, False, Of.LOAD, ("keep_alive",), key="keep_alive", flag=False),
     Option("window", "Seconds measured.", numbers.Seconds, 5.0, Of.LOAD, ("window_s",), numbers.positive, "window_s",
            always=True),
@@ -131,12 +131,12 @@ LOADS = (
            ("rate_per_s",), if_given(numbers.rate), "rate_per_s"),
     Option("arrivals", "How the requests of a rate are spaced: poisson or constant.", str, "poisson", Of.LOAD,
            parse=numbers.spacing, key="arrivals"),
-    Option("requests", "Send this many requests instead of measuring a window.", int | None, None, Of.LOAD, (),
-           if_given(numbers.positive), "requests"),
+    Option("requests", "Send this many requests instead of measuring a window; with --count, in each start.", int | None, None,
+           Of.LOAD, (), if_given(numbers.positive), "requests"),
     Option("think_ms", "Closed loop: pause of each connection before its next request, in ms.", float, 0.0, Of.LOAD,
            parse=numbers.pause, key="think_ms"),
-    Option("stage", "Closed loop: to MANY connections within SECONDS, from --connections on; repeatable. They make the"
-           " window.", list[str] | None, None, Of.LOAD, ("stages",),
+    Option("stage", "Closed loop of k6: to MANY connections within SECONDS, from --connections on; repeatable. They make"
+           " the window.", list[str] | None, None, Of.LOAD, ("stages",),
            lambda spelling, texts: numbers.stages(spelling, texts or ()), "stages", metavar="SECONDS=MANY"),
     Option("fault", "What goes wrong in the window: none, database-restart@3s, database-crash@3s, connections-cut@3s,"
            " pooler-restart@3s or stall=500ms@3s, one or several.", str, "none", Of.LOAD, parse=faults.parse, key="faults"),
@@ -200,6 +200,8 @@ PLACE = Option(
     list[str] | None, None, parse=lambda spelling, texts: placing.parse(spelling, texts or ()), metavar="ROLE=HOST",
 )  # fmt: skip
 """The option that places roles beside the suite's settings, since the hosts belong to whoever measures."""
+PLACE_OTHERS = replace(PLACE, help="A role on a host that has joined --hosts: generator=HOST, database=HOST.")
+"""The one of a verb whose servers are on the lab's machine."""
 SUITE = (
     Option("blocks", "How often everything is measured (default: the suite's, or 4).", int | None, None, Of.SUITE, (),
            if_given(numbers.repeats), "blocks"),
@@ -207,8 +209,8 @@ SUITE = (
     Option("stream", "Seed of the requests alone, as a trial's page names it.", int | None, None, Of.SUITE),
     Option("budget", "Add blocks until intervals are narrow or the time is up: 20m.", str | None, None, Of.SUITE, ("budget_s",),
            if_given(numbers.seconds)),
-    Option("until", "What ends it early: narrow intervals, or decided (default budget: 30m).", str | None, None, Of.SUITE,
-           parse=if_given(numbers.until)),
+    Option("until", "What ends it early: `narrow` or `decided` (then the budget is 30m unless told).", str | None, None,
+           Of.SUITE, parse=if_given(numbers.until)),
     Option("anchor", "The stack that the others are held against (default: the first documented one).", str | None, None,
            Of.SUITE, key="anchor"),
     Option("controls", "Measure the anchor again, and slowed down (default: from 2 stacks on, where --blocks or --budget gives 3"

@@ -28,6 +28,7 @@ from fairground.model import (
     Workload,
     foreign,
 )
+from fairground.model.plural import plural, with_verb
 from fairground.stats.intervals import rising, share_interval, steady
 
 SAMPLE_LETTERS = 120
@@ -93,7 +94,7 @@ def life(result: Result) -> tuple[Finding, ...]:
             Finding(
                 "malformed",
                 Severity.REJECT,
-                f"{outcomes.malformed:,} answers were not valid HTTP: {_reason(result, 'malformed')}",
+                f"{with_verb(outcomes.malformed, 'answer', 'was', 'were')} not valid HTTP: {_reason(result, 'malformed')}",
                 {"malformed": outcomes.malformed, "sent": outcomes.total},
             )
         )
@@ -279,7 +280,7 @@ def connections(peak: int | None, allowed: int, where: str = "database", refused
 
     `peak` None: nobody looked; `refused` None: nobody refuses.
     """
-    said = f"the database refused {refused:,} connections beyond the limit" if refused else ""
+    said = f"the database refused {plural(refused, 'connection')} beyond the limit" if refused else ""
     if peak is not None and peak > allowed:
         sentence = f"the server held {peak} connections to the {where}, and its pool size allowed {allowed}"
         sentence += f"; {said}" if said else ""

@@ -22,6 +22,7 @@ from fairground.model.cause import (
     Cause,
     DatabaseLifetime,
 )
+from fairground.model.plural import plural
 
 SENTENCE_CHARACTERS = 500
 
@@ -66,7 +67,7 @@ def no_room(refused: int | None, is_held: bool) -> Finding | None:
         return None
     if is_held:
         return DATABASE_FULL.finding(f"{DATABASE_FULL.meaning}: it refused {refused:,}", refused=refused)
-    sentence = f"the database had no room for {refused:,} connections of the server, which was held to no number of them"
+    sentence = f"the database had no room for {plural(refused, 'connection')} of the server, which was held to no number of them"
     return Finding("no-room", Severity.WARN, sentence, {"refused": refused})
 
 

@@ -13,6 +13,7 @@ from statistics import median
 
 from fairground.judge.thresholds import Reasons
 from fairground.model import Cell, Finding, Trial
+from fairground.model.plural import plural
 from fairground.model.reason import REASONS, SERIALISED, TOO_FEW_CONNECTIONS
 
 NOTHING_FULL = (TOO_FEW_CONNECTIONS.id, SERIALISED.id)
@@ -88,7 +89,7 @@ def _decided(connections: int, levels: Mapping[int, Level], at: Reasons) -> Find
 
 
 def _levels(rates: Mapping[int, float], few: int, many: int) -> str:
-    return f"{few} connections {rates[few]:,.0f} a second, {many} connections {rates[many]:,.0f}"
+    return f"{plural(few, 'connection')} {rates[few]:,.0f} a second, {plural(many, 'connection')} {rates[many]:,.0f}"
 
 
 def _evidence(rates: Mapping[int, float], few: int, many: int) -> dict[str, int | float | str | None]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fairground.model import Cell, Fault, FaultKind, Finding, Outcomes, Recovery, Result, Severity
+from fairground.model.plural import plural
 
 TENTH_S = 0.1
 FULL_SHARE = 0.9
@@ -73,8 +74,8 @@ def finding(fault: Fault, found: Recovery, window_s: float = math.inf) -> Findin
     words = "the database's stall" if fault.for_ms is None else f"the database's stall of {fault.for_ms:g} ms"
     words = WORDS.get(fault.kind, words)
     if fault.kind is FaultKind.CONNECTIONS_CUT and found.cut is not None:
-        words = f"a cut of {found.cut} connection{'s' if found.cut != 1 else ''} to the database"
-    failed = "no answer failed" if not found.failed else f"{found.failed:,} answer{'s' if found.failed != 1 else ''} failed"
+        words = f"a cut of {plural(found.cut, 'connection')} to the database"
+    failed = "no answer failed" if not found.failed else f"{plural(found.failed, 'answer')} failed"
     share = f" ({100 * found.failed_share:.3g}%)" if found.failed else ""
     back = f", which was back after {found.lasted_s:.2g} s" if fault.kind is FaultKind.DATABASE_CRASH else ""
     if is_beyond(found, window_s):

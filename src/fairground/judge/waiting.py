@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from fairground.judge import distance
 from fairground.judge.counters import TrialCounters
 from fairground.model import Finding
+from fairground.model.plural import with_verb
 from fairground.model.reason import BACKLOG, CONNECT_PER_REQUEST, DB_COMMIT, DB_LOCK, DEADLOCK, DELAYED_ACK, PORTS, STOPPED
 
 DEADLOCK_S = 1.0
@@ -82,13 +83,14 @@ def _locks(counters: TrialCounters) -> Iterator[Finding]:
     evidence = {"waiting_for_locks": locked, "deadlocks": deadlocks, "samples": counters.database.wait_samples}
     if deadlocks and deadlocks * DEADLOCK_S >= counters.at.deadlocked * counters.result.window_s:
         yield DEADLOCK.finding(
-            f"{locked:.0%} of the busy backends waited for {what}, and {deadlocks:,} deadlocks each held their locks until the"
-            " database noticed (deadlock_timeout, 1 s): take locks in one order",
+            f"{locked:.0%} of the busy backends waited for {what}, and "
+            f"{with_verb(deadlocks, 'deadlock', 'held its', 'each held their')} locks until the database noticed"
+            " (deadlock_timeout, 1 s): take locks in one order",
             **evidence,
         )
     else:
         evidence |= {"waiting_for_advisory_locks": counters.share_waiting("Lock:advisory")} if what == "an advisory lock" else {}
-        rare = f". {deadlocks:,} deadlocks were too rare to be the limit" if deadlocks else ""
+        rare = f". {with_verb(deadlocks, 'deadlock', 'was', 'were')} too rare to be the limit" if deadlocks else ""
         yield DB_LOCK.finding(f"{locked:.0%} of the busy backends waited for {what} that another held{rare}", **evidence)
 
 

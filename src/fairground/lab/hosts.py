@@ -29,6 +29,7 @@ from fairground.report.text.words import plural
 from fairground.run import plan, stopping
 
 NOT_YET = "leave it out, or measure on this machine alone"
+LEFT_OUT = "leave host {} out (`hosts` of hosts.toml), then ./fairground run --resume RUN --hosts hosts.toml"
 
 
 @contextmanager
@@ -109,10 +110,9 @@ def resume(folder: Path, there: Fleet, inputs: Inputs, budget_s: float | None = 
         infos = {one.id: replace(head.stacks[one.id], content_hash=sources.content_hash(one.server.folder)) for one in chosen}
         records.require_same(head, replace(head, stacks=infos))
         answers = yield from _ready(there, replace(known.plan, slots=tuple(left)), chosen)
-        for one in answers:
-            if one.lacking:
-                name, why = next(iter(one.lacking.items()))
-                raise LabError(f"host `{one.host}` lacks `{name}`, which the run has: {why}", None, 3)
+        for one in (answer for answer in answers if answer.lacking):
+            name, why = next(iter(one.lacking.items()))
+            raise LabError(f"host `{one.host}` lacks `{name}`, which the run has: {why}", LEFT_OUT.format(one.host), 3)
         versions = {name: text for name, text in alike.common_versions(answers).items() if name in known.versions}
         records.require_same(head, replace(head, versions={**head.versions, **versions}))
         assert answers[0].machine is not None
@@ -180,7 +180,7 @@ def measure_shares(known: Run, there: Fleet, digests: Mapping[str, str]) -> Gene
     done = records.done_of(records.load_run(known.folder).everything)
     if missing := [slot for slot in asked if slot.number not in done]:
         again = f"./fairground run --resume {known.id}{there.again}"
-        yield Said(f"{len(missing)} of {len(asked)} trials are missing; go on with: {again}")
+        yield Said(f"{len(missing)} of {len(asked)} trials {'is' if len(missing) == 1 else 'are'} missing; go on with: {again}")
 
 
 def _in_waves(known: Run, there: Fleet, digests: Mapping[str, str]) -> Generator[Event, None, tuple[PlanSlot, ...]]:
@@ -247,11 +247,11 @@ def trials_of(known: Run, share: PlanShare | None, found: OrderAnswer) -> list[T
     LabError where the host is not of the run's kind and versions any more, or answers for slots that it was not given.
     """
     if found.machine is None:
-        raise LabError(f"host `{found.host}` does not say what machine it is")
+        raise LabError(f"host `{found.host}` does not say what machine it is", LEFT_OUT.format(found.host))
     alike.require_kind(f"host `{found.host}` is not as the run's machines", known.machine, found.machine)
     both = {name: text for name, text in found.versions.items() if name in known.versions}
     alike.require_same(f"host `{found.host}` has other versions", {name: known.versions[name] for name in both}, both)
     slots = {slot.number: slot for slot in (share.slots if share is not None else ())}
     if any(one.number not in slots or one.cell != slots[one.number].cell for one in found.trials):
-        raise LabError(f"host `{found.host}` answered for slots that it was not given")
+        raise LabError(f"host `{found.host}` answered for slots that it was not given", LEFT_OUT.format(found.host))
     return [host_trial.take(known, slots[one.number], one, found.machine) for one in found.trials]

@@ -87,7 +87,7 @@ def _until_decided(chosen: Suite, inputs: Inputs, asked: ReplicationAsked, sink:
         if not left or len(found) == joined.MOST_RUNS:
             break
         measured = joined.narrow(chosen, whole, left, len(found))
-        sink(Said(f"{len(left)} claims are undecided: what they rest on is measured once more"))
+        sink(Said(f"undecided claims: {len(left)}; what they rest on is measured once more"))
     yield _judged(chosen, found, asked, joined.MOST_RUNS)
 
 

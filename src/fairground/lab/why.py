@@ -1,4 +1,4 @@
-"""`why`: the experiment that a reason predicts: the cell as it was beside its changed copies, in turns, for about a minute."""
+"""`why`: the experiment that tests a reason: the cell as it was beside its changed copies, in turns, for about a minute."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from fairground.host import Child, Keeper, Meter, RoleMeter, Stopped, free_port,
 from fairground.measure import logs
 from fairground.model import Cell, CellSettings, Finding, LabError, MachineError, Severity, Stack
 from fairground.model.contract import Ready
+from fairground.model.plural import with_verb
 from fairground.postgres import Database
 
 STOP_GRACE_S = 5.0
@@ -260,6 +261,8 @@ def _stop_server(child: Child, settings: CellSettings, outside: Sequence[str]) -
         sentence = f"the server did not exit within {STOP_GRACE_S:.0f} s of SIGTERM and was killed"
         found.append(Finding("stop", Severity.WARN, sentence))
     if stopped.strays:
-        sentence = f"the server left {len(stopped.strays)} processes behind, which were killed"
+        sentence = (
+            f"the server left {with_verb(len(stopped.strays), 'process', 'behind, which was', 'behind, which were')} killed"
+        )
         found.append(Finding("strays", Severity.WARN, sentence, {"processes": ", ".join(stopped.strays)[:300]}))
     return stopped, found

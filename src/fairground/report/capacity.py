@@ -12,6 +12,7 @@ from fairground.capacity.loadcurve import CurvePoint, StepWord
 from fairground.capacity.parts import CapacityPart
 from fairground.capacity.search import CONFIRMATIONS, Capacity, SearchEnd
 from fairground.model import foreign
+from fairground.model.plural import with_verb
 from fairground.report import frame
 from fairground.report.charts import loadchart
 from fairground.report.charts.loadchart import Around
@@ -46,9 +47,9 @@ def sentences(found: Capacity) -> tuple[str, ...]:
 
 def _headline(found: Capacity, name: str) -> str:
     missed = found.missed_from_per_s
-    until = f", and no rate was seen to miss: {found.ended}"
+    until = f"; no rate was seen to miss it: {found.ended}"
     if missed is not None:
-        until = f", and missed from {rate_text(missed)}/s on{_why_missed(found, missed)}"
+        until = f"; from {rate_text(missed)}/s on it was missed{_why_missed(found, missed)}"
     if found.confirmed_per_s is not None:
         held = next(one for one in found.confirmations if one.rate_per_s == found.confirmed_per_s)
         return (
@@ -83,7 +84,7 @@ def _why_missed(found: Capacity, rate_per_s: float) -> str:
 def _overload(found: Capacity) -> str:
     over = found.over
     assert over is not None
-    shed = "" if not over.shed else f", {over.shed:,} answers were 503"
+    shed = "" if not over.shed else f", {with_verb(over.shed, 'answer', 'was', 'were')} 503"
     shed += "" if over.shed_p99_us is None else f" (p99 {words.milliseconds(over.shed_p99_us)} ms)"
     if over.recovery_s is None:
         back = f"it had not recovered within {over.watched_s:.0f} s"

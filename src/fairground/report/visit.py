@@ -52,13 +52,15 @@ def sentences(found: Visit) -> tuple[str, ...]:
         if found.repeated_per_s:
             rates = ", ".join(f"{rate_text(rate)}/s" for rate in found.repeated_per_s)
             said.append(
-                f"At first {rates} did not keep it, and a higher rate did: so that was measured three times, and most decide"
+                f"At first {rates} did not keep it, although a higher rate did; each was measured three times, and most decide"
             )
     said += [foreign.line(one.sentence) for one in found.findings if one.severity is not Severity.REJECT]
     if found.limited_by:
         said.append(f"Suspected limit, {found.limited_by[0].id}: {foreign.line(found.limited_by[0].sentence)}")
     elif found.closed:
-        said.append("What limits it cannot be told from outside" + ("" if found.server else ": whose CPU it uses is not known"))
+        said.append(
+            "What limits it cannot be told from outside" + ("" if found.server else ": the process that serves it is not known")
+        )
     return tuple(said)
 
 

@@ -41,6 +41,7 @@ from fairground.model import (
     Severity,
     Topology,
 )
+from fairground.model.plural import plural
 from fairground.model.reason import TOO_FEW_CONNECTIONS
 from fairground.model.record import TryAsked
 from fairground.model.use import UNUSED
@@ -296,7 +297,7 @@ def _loop(measured: ArmWindow, cores: int) -> tuple[ServicePart, Closed]:
         Unit.LOOP,
         closed=closed,
         findings=(*_waits(measured, cell, limits), *_database(measured)),
-        tallies=(tally(measured, f"{measured.load.connections} connections"),),
+        tallies=(tally(measured, plural(measured.load.connections, "connection")),),
         limited_by=limits,
         note=_strangers(measured, cores),
     )

@@ -13,6 +13,7 @@ from dataclasses import replace
 from fairground.capacity.service.values import LoadTally
 from fairground.judge import answers
 from fairground.model import Finding, Outcomes, Severity
+from fairground.model.plural import plural, with_verb
 
 CURVE = "the load curve"
 MANY_BROKEN = 0.01
@@ -37,7 +38,7 @@ def _failures(name: str, tallies: Sequence[LoadTally], beyond: bool) -> Iterator
     void = next((one.void for one in tallies if one.void is not None), None)
     words = answers.outcome_words(total)
     few = "none got a good answer" if not total.ok else f"{total.not_ok:,} got no good answer"
-    sentence = f"of {total.total:,} requests of {name} {few}: {words}"
+    sentence = f"of {plural(total.total, 'request')} of {name} {few}: {words}"
     sentence += answers.instance([sample for one in tallies for sample in one.samples], total)
     grave = total.not_ok > total.ok or not beyond and _unanswered(total)
     if grave and void is not None and not total.bad:
@@ -65,13 +66,13 @@ def _closed(tallies: Sequence[LoadTally]) -> Iterator[Finding]:
         return
     requests = sum(one.outcomes.total for one in tallies)
     lost = sum(one.outcomes.reset or 0 for one in tallies)
+    kept = plural(closed, "kept connection" if dropped else "connection")
+    sentence = f"under load the service closed {kept} in {plural(requests, 'request')}"
     if dropped:
-        sentence = (
-            f"under load the service closed {closed:,} kept connections in {requests:,} requests; {dropped:,} of them without"
-        )
-        sentence += " a word before" + (f", and {lost:,} requests were lost" if lost else "")
+        gone = f", and {with_verb(lost, 'request', 'was', 'were')} lost" if lost else ""
+        sentence += f"; {dropped:,} of them without a word before{gone}"
     else:
-        sentence = f"under load the service closed {closed:,} connections in {requests:,} requests, as its answers announced"
+        sentence += ", as its answers announced"
     evidence = {"closed": closed, "dropped": dropped, "lost": lost}
     yield Finding("closed", Severity.WARN if dropped else Severity.NOTE, sentence, evidence)
 

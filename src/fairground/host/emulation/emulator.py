@@ -163,5 +163,6 @@ def _output(keeper: Keeper, words: tuple[str, ...], folder: Path) -> str:
     code, output = BuildCommand(keeper, words, folder).end(COMPILE_S)
     if code != 0:
         said = " ".join(output.split())[-300:]
-        raise LabError(f"`--count` cannot be had here: `{os.path.basename(words[0])}` ended with {code}: {said}", exit_code=3)
+        sentence = f"`--count` cannot be had here: `{os.path.basename(words[0])}` ended with {code}: {said}"
+        raise LabError(sentence, "measure time: leave `--count` out", 3)
     return output

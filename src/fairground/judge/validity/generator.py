@@ -8,6 +8,7 @@ from fairground.judge.stalls import of_engine, of_server, stall_words
 from fairground.judge.thresholds import Rules, standard
 from fairground.judge.validity.check import CheckReading, TrialFacts, ValidityCheck
 from fairground.model import Evidence, Result
+from fairground.model.plural import plural, with_verb
 
 ITS_OWN_WORDS = ("too many open files", "no buffer space", "no file descriptors", "cannot allocate memory")
 """What the kernel tells a client that has run out of descriptors or memory for sockets."""
@@ -81,7 +82,7 @@ def _own_errors(facts: TrialFacts, _: Rules) -> CheckReading | None:
         return None
     own = own_side(result)
     failed = result.window.connect if own is not None else 0
-    words = f"{failed:,} connections failed on the generator's own side: {own}"
+    words = f"{plural(failed, 'connection')} failed on the generator's own side: {own}"
     return CheckReading(failed / result.window.total, words, {"failed": failed, "sent": result.window.total, "reason": own})
 
 
@@ -193,7 +194,7 @@ def _closure(facts: TrialFacts, _: Rules) -> CheckReading | None:
         return None
     balance = result.window.total + (result.in_flight_start or 0) - (result.completed or 0) - (result.in_flight_end or 0)
     balance -= result.window.unsent or 0
-    words = f"the generator's counts do not close: {balance:,} requests are unaccounted for"
+    words = f"the generator's counts do not close: {with_verb(balance, 'request')} unaccounted for"
     return CheckReading(abs(balance), words, {"unaccounted": balance})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fairground.judge.thresholds import Rules
 from fairground.judge.validity.check import CheckReading, TrialFacts, ValidityCheck
 from fairground.model import Durability, Evidence
+from fairground.model.plural import plural, with_verb
 
 
 def _steal(facts: TrialFacts, _: Rules) -> CheckReading | None:
@@ -81,13 +82,21 @@ def _frequency(facts: TrialFacts, _: Rules) -> CheckReading | None:
 def _heat(facts: TrialFacts, _: Rules) -> CheckReading | None:
     """V12. How often a processor slowed down because it was hot."""
     times = facts.host.heat_throttles if facts.host else None
-    return None if times is None else CheckReading(times, f"hot processors slowed down {times:,} times", {"throttles": times})
+    return (
+        None
+        if times is None
+        else CheckReading(times, f"hot processors slowed down {plural(times, 'time')}", {"throttles": times})
+    )
 
 
 def _swap(facts: TrialFacts, _: Rules) -> CheckReading | None:
     """V13. Pages that went to or came from swap, whosever they were."""
     pages = facts.host.swapped_pages if facts.host else None
-    return None if pages is None else CheckReading(pages, f"{pages:,} pages were swapped during the window", {"pages": pages})
+    return (
+        None
+        if pages is None
+        else CheckReading(pages, f"{with_verb(pages, 'page', 'was', 'were')} swapped during the window", {"pages": pages})
+    )
 
 
 def _memory_kills(facts: TrialFacts, _: Rules) -> CheckReading | None:
@@ -95,7 +104,9 @@ def _memory_kills(facts: TrialFacts, _: Rules) -> CheckReading | None:
     kills = facts.host.memory_kills if facts.host else None
     if kills is None:
         return None
-    return CheckReading(kills, f"the kernel killed {kills:,} processes for want of memory during the window", {"kills": kills})
+    return CheckReading(
+        kills, f"the kernel killed {plural(kills, 'process')} for want of memory during the window", {"kills": kills}
+    )
 
 
 def _has_all_memory(facts: TrialFacts) -> bool:
@@ -156,7 +167,7 @@ def _backlog(facts: TrialFacts, _: Rules) -> CheckReading | None:
     if use is None or use.dropped_connections is None:
         return None
     dropped = use.dropped_connections
-    words = f"the server's listen queue had no room {dropped:,} times: its backlog is short, or it accepts slowly"
+    words = f"the server's listen queue had no room {plural(dropped, 'time')}: its backlog is short, or it accepts slowly"
     return CheckReading(dropped, words, {"dropped": dropped})
 
 

@@ -140,9 +140,7 @@ def _back(some: Sequence[FaultRow]) -> str:
     if not times:
         return f"None of {words.plural(len(numbered), 'stack')} had its full rate again in the window."
     span = (
-        f"{times[0]:.1f} to {times[-1]:.1f} s, {statistics.median(times):.1f} s in the middle"
-        if len(times) > 1
-        else f"{times[0]:.1f} s"
+        f"{times[0]:.1f} to {times[-1]:.1f} s, median {statistics.median(times):.1f} s" if len(times) > 1 else f"{times[0]:.1f} s"
     )
     return f"{len(times)} of {words.plural(len(numbered), 'stack')} had their full rate again in the window, after {span}."
 

@@ -57,7 +57,7 @@ def lock_order(crossings: Sequence[Crossing]) -> tuple[str, ...]:
     locks = ""
     if all(before is not None and after is not None for before, after in counts):
         before, after = sum(one[0] or 0 for one in counts), sum(one[1] or 0 for one in counts)
-        locks = f", with {after:,} deadlocks in place of {before:,}"
+        locks = f", with {words.plural(after, 'deadlock')} in place of {before:,}"
     rough = "" if sure else "; so few blocks leave the sizes rough"
     least, most = _factor(min(factors)), _factor(max(factors))
     times = least if least == most else f"{least} to {most}"

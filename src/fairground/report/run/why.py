@@ -9,6 +9,7 @@ from typing import Any
 
 from fairground.model.experiment import Direction, Start, WhyAsked
 from fairground.model.pair import rejection
+from fairground.model.plural import with_verb
 from fairground.model.record import Record
 from fairground.report.boards import Board
 from fairground.report.text import words
@@ -175,7 +176,7 @@ def rows(asked: WhyAsked, starts: Sequence[Start]) -> dict[str, Any]:
 def _open(found: Sequence[ArmEffect], direction: Direction) -> str:
     starts = min((one.starts for one in found), default=0)
     if starts < LEAST_STARTS:
-        return f"{starts} sound starts are too few to tell: {LEAST_STARTS} are needed, which a longer `--budget` gives."
+        return f"{with_verb(starts, 'sound start')} too few to tell: {LEAST_STARTS} are needed, which a longer `--budget` gives."
     if effects.is_without_effect(found, direction):
         return "No gain refutes nothing here: a server may make no use of what it is given."
     return "The interval holds both a change that matters and one that does not: a longer `--budget` narrows it."

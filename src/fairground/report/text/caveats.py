@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from fairground.model import CellSettings, Severity, foreign
 from fairground.model.contract import SqlFile
 from fairground.model.pair import Round
+from fairground.model.plural import plural, with_verb
 from fairground.model.record import ComparisonAsked, TryAsked
 from fairground.report.text import words
 from fairground.stats.rounds import JUDGED_ROUNDS, ArmModes, Decision
@@ -28,14 +29,15 @@ def of_rounds(asked: ComparisonAsked, decision: Decision, seconds: float, awake:
 def _of_rounds(asked: ComparisonAsked, decision: Decision, seconds: float, awake: bool, cores: Sequence[int]) -> Iterator[str]:
     took = words.seconds(seconds)
     both = "both servers" if asked.services is None else _both(asked.services)
-    yield f"{decision.pairs} pairs of windows, in turns, over {decision.rounds} starts of {both}, in {took}"
+    yield f"{plural(decision.pairs, 'pair')} of windows, in turns, over {plural(decision.rounds, 'start')} of {both}, in {took}"
     for label, share in zip((asked.label_a, asked.label_b), decision.failed, strict=True):
         if share:
             yield f"`{label}` gave no good answer to {share:.2%} of its requests, and only good ones count"
     if decision.modes is not None:
         yield _two_modes(decision.modes, (asked.label_a, asked.label_b)[decision.modes.arm])
     if decision.void_pairs:
-        yield f"{decision.void_pairs} more pairs were spoiled by the machine and count for nothing"
+        left = "counts" if decision.void_pairs == 1 else "count"
+        yield f"{with_verb(decision.void_pairs, 'more pair', 'was', 'were')} spoiled by the machine and {left} for nothing"
     if asked.planted:
         yield f"B was slowed down on purpose, by {asked.planted:.1%} of its CPU"
     if asked.settings.sql_before is not None:

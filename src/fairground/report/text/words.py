@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from fairground.model import CellSettings, Durability, Finding, Load, Plan, PoolScope, Run, Severity, Trial, Verdict, foreign
+from fairground.model.plural import plural as plural  # others write `words.plural`
 from fairground.report.boards import Board, BoardRow
 from fairground.report.text import seats
 from fairground.stats import intervals, precision
@@ -72,12 +73,6 @@ def cell(text: str) -> str:
 def code(text: str) -> str:
     """Text as code in Markdown, which it cannot end."""
     return "`" + foreign.line(text).replace("`", "'") + "`"
-
-
-def plural(amount: int, noun: str) -> str:
-    """`1 stack`, `12 stacks`, `2 tries`."""
-    several = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
-    return f"{amount:,} {noun if amount == 1 else several}"
 
 
 def blocks_of(plan: Plan) -> str:
@@ -369,7 +364,7 @@ def load_text(load: Load) -> str:
         return f"{load.rate_per_s:g}/s{fault}"
     pause = f", each with pauses of {load.think_ms:g} ms" if load.think_ms else ""
     stages = "".join(f", then {ends} within {seconds:g} s" for seconds, ends in load.stages)
-    return f"{load.connections} connections{stages}{pause}{fault}"
+    return f"{plural(load.connections, 'connection')}{stages}{pause}{fault}"
 
 
 def wait(settings: CellSettings) -> str:
