@@ -190,6 +190,9 @@ def test_a_rate_limit_is_named() -> None:
     assert (found.status, told.severity) == (200, Severity.WARN)
     assert told.sentence == "a rate limit refused 8 of 20 requests, one after the other: status 429, to be asked again after 1 s"
     assert found.broken == () and "a rate limit refused it (429)" in of(found, "split").sentence
+    dated = "retry-after: Tue, 01 Dec 2026 02:00:00 GMT"
+    told = of(seen(lambda number, _: answer() if number < 12 else answer(429, b"", dated)), "status")
+    assert told.sentence.endswith("to be asked again after Tue, 01 Dec 2026 02:00:00 GMT")
 
 
 @pytest.mark.live
@@ -202,6 +205,19 @@ def test_a_redirect_is_followed_once() -> None:
     found = seen(answers, follows=True)
     assert (found.status, found.target, found.body) == (200, "/home?a=1", b"home") and found.good
     assert of(found, "redirect").sentence == "302 to /home?a=1 was followed: all of this is about /home?a=1"
+    for place, host, is_there in (
+        ("http://shop.test/home?a=1", "shop.test", True),
+        ("http://SHOP.test:80/home?a=1", "shop.test:80", True),
+        ("https://shop.test/home?a=1", "shop.test", False),
+        ("http://else.test/home?a=1", "shop.test", False),
+    ):
+
+        def named(_: int, head: bytes, place: str = place) -> bytes:
+            return answer(302, b"", f"location: {place}") if head.split()[1] == b"/" else answer(200, b"home")
+
+        with odd(named) as port:
+            asked = Asked("127.0.0.1", port, f"localhost:{port}", "GET", "/", headers=(("Host", host),), follows=True)
+            assert (behaviour.examine(asked).target == "/home?a=1") is is_there
     circle = seen(lambda *_: answer(302, b"", "location: /next"), follows=True)
     assert (circle.status, circle.target) == (302, "/next") and "302 to /next, which is the same place" in of(
         circle, "status"

@@ -97,6 +97,15 @@ def test_posts_alone_are_not_held_to_a_get(tmp_path: Path, monkeypatch: pytest.M
     assert {"status", "body"}.isdisjoint(found := {one.id for one in seen.findings}) and "split" in found
 
 
+def test_the_largest_body_bounds_the_connections(tmp_path: Path) -> None:
+    """Wherever in the file its request stands: the load engine has to hold two of them on each connection."""
+    (tmp_path / "calls.sh").write_text("curl /health\ncurl /export\ncurl /silent\n")
+    sizes = {b"/health": 2, b"/export": 400_000, b"/silent": 2}
+    with odd(lambda _, head: answer(200, b"x" * sizes[head.split()[1]])) as port:
+        asked = asked_at(port, tmp_path / "calls.sh")
+        assert question.examine(asked, question.ask_before(asked)).body_bytes == 400_000
+
+
 def test_the_first_answer_says_what_is_good(shop: int, tmp_path: Path) -> None:
     """Where no status is written, the service's own is; a request's own header is sent once."""
     (tmp_path / "calls.sh").write_text(

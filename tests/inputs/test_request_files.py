@@ -226,6 +226,12 @@ def test_a_header_that_is_typed_replaces_a_recorded_one(tmp_path: Path) -> None:
         assert one.headers == (("Accept", "*/*"),)
     (tmp_path / "shop.toml").write_text(SHOP)
     assert dict(read_requests(tmp_path / "shop.toml", URL, ["Authorization"]).requests[0].headers)
+    given = [{"name": name, "in": place, "required": True, "schema": {"type": "string"}, "example": "made-up"}
+             for name, place in (("X-Api-Key", "header"), ("X-Shop", "header"), ("a", "cookie"), ("b", "cookie"))]  # fmt: skip
+    document = {"openapi": "3.0.0", "paths": {"/list": {"get": {"parameters": given, "responses": {"200": {}}}}}}
+    (tmp_path / "api.json").write_text(json.dumps(document))
+    (one,) = read_requests(tmp_path / "api.json", URL, ["x-api-KEY"]).requests
+    assert one.headers == (("x-shop", "made-up"), ("cookie", "a=made-up; b=made-up"))
 
 
 def test_an_answer_without_an_end_is_not_loaded(tmp_path: Path) -> None:

@@ -45,6 +45,14 @@ def test_what_was_done_is_not_advised() -> None:
     assert found.sentence in said and not any("can be read" in one for one in said)
 
 
+@pytest.mark.parametrize(("most", "advised"), [(None, True), (2, False)])
+def test_more_connections_are_not_advised_to_who_bounds_them(most: int | None, advised: bool) -> None:
+    """A service with room for two connections can take no two hundred."""
+    found = replace(VISIT, closed=(ONE,), limited_by=(TOO_FEW_CONNECTIONS.finding("nothing was full"),))
+    said = advice.sentences(found, replace(ASKED, connections=most))
+    assert any("More connections may give more" in one for one in said) is advised
+
+
 def test_nothing_loaded_nothing_limits() -> None:
     """A try without a load is told how to load."""
     assert advice.sentences(replace(VISIT, closed=()), ASKED)[0].endswith("./fairground try URL")

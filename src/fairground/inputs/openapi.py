@@ -274,7 +274,10 @@ class _Request:
                 value = sent_value(one)
                 name = one.name.lower() if one.place == "header" else "cookie"
                 if name not in ("accept", "content-type", "authorization"):
-                    made.headers[name] = value.plain if one.place == "header" else f"{one.name}={value.plain}"
+                    cookies = [made.headers[name]] if name in made.headers and one.place == "cookie" else []
+                    made.headers[name] = (
+                        value.plain if one.place == "header" else "; ".join([*cookies, f"{one.name}={value.plain}"])
+                    )
                     made.marks += value.marks
         return made
 

@@ -51,15 +51,15 @@ class TriedRequests:
 def read_requests(path: Path, url: str, typed: Collection[str] = ()) -> RequestMix:
     """Read the requests to the service at `url`. A mistake is a LabError with file and line.
 
-    `typed`: names of headers that a person gives. What was recorded once goes without them: its token may have expired.
+    `typed`: names of headers that a person gives. What was recorded once goes without them: its token may have expired. So do
+    the examples of a document.
     """
-    source = files.read(path, depth=1)
+    source, names = files.read(path, depth=1), {name.lower() for name in typed}
     digest = hashlib.sha256(source.text.encode()).hexdigest()
     if path.suffix == ".toml":
         return _from_toml(source, RequestMix(path.name, digest, ()))
     if path.suffix in OF_OPENAPI:
-        return _from_openapi(path, urlsplit(url).path.rstrip("/"), RequestMix(path.name, digest, ()))
-    names = {name.lower() for name in typed}
+        return _from_openapi(path, urlsplit(url).path.rstrip("/"), names, RequestMix(path.name, digest, ()))
     if path.suffix == ".har":
         calls: Iterable[Call] = (call.without(names) for call in read_archive(path.name, source.text))
     else:
@@ -68,10 +68,10 @@ def read_requests(path: Path, url: str, typed: Collection[str] = ()) -> RequestM
     return RequestMix(path.name, digest, asked, unsettled=unsettled)
 
 
-def _from_openapi(path: Path, below: str, empty: RequestMix) -> RequestMix:
+def _from_openapi(path: Path, below: str, names: Collection[str], empty: RequestMix) -> RequestMix:
     """Each GET of a document, once, with its examples; the first answer says what status is good.
 
-    Where the document has no base of its own, it is asked `below` the URL's path.
+    Where the document has no base of its own, it is asked `below` the URL's path. `names`: headers without an example of its own.
     """
     document = read_document(path)
     if not document.questions:
@@ -82,7 +82,7 @@ def _from_openapi(path: Path, below: str, empty: RequestMix) -> RequestMix:
             one.id,
             "GET",
             literal_of((document.base or below) + one.example),
-            tuple((name, literal_of(text)) for name, text in one.headers.items()),
+            tuple((name, literal_of(text)) for name, text in one.headers.items() if name.lower() not in names),
             None,
             Expectation(one.status),
         )

@@ -60,7 +60,7 @@ def _from_outside(found: Visit, asked: TryAsked) -> Iterator[str]:
             f"{words.plural(many, 'connection')} give no more than {few}: something behind takes one request after the other;"
             f" --database shows whether that is the database"
         )
-    elif any(one.id == TOO_FEW_CONNECTIONS.id for one in found.limited_by):
+    elif asked.connections is None and any(one.id == TOO_FEW_CONNECTIONS.id for one in found.limited_by):
         yield f"More connections may give more. Both services are loaded with 200 of them by {against} --connections 200"
     yield f"Whether a change helps (an index, a larger pool, another process): start the changed one beside it, then {against}"
     yield f"What it can take with an objective, confirmed: ./fairground capacity URL{same} --slo 'p99<50ms'"

@@ -237,10 +237,21 @@ def _elsewhere(asked: Asked, answer: HttpAnswer) -> _Elsewhere | None:
     except ValueError:
         return _Elsewhere(f"{answer.status} to `{secret.redact(foreign.line(place))}`", None)
     target = (to.path or "/") + (f"?{to.query}" if to.query else "")
-    same = (to.scheme, to.netloc) == (scheme, asked.authority) and target.isascii() and target.isprintable()
+    hosts = [asked.authority, *(value for name, value in asked.headers if name.lower() == "host")]
+    same = to.scheme == scheme and _end_of(scheme, to.netloc) in [_end_of(scheme, one) for one in hosts]
+    same = same and target.isascii() and target.isprintable()
     if same and target == asked.target:
         return _Elsewhere(f"{answer.status} to {secret.redact(target)}, which is the same place", None)
     return _Elsewhere(f"{answer.status} to {secret.redact(target if same else foreign.line(place))}", target if same else None)
+
+
+def _end_of(scheme: str, authority: str) -> tuple[str | None, int | None]:
+    """Host and port that an authority names; the port of a scheme need not be written."""
+    try:
+        parts = urlsplit(f"//{authority}")
+        return parts.hostname, parts.port or {"http": 80, "https": 443}[scheme]
+    except ValueError:
+        return authority, None
 
 
 def _listed(statuses: Sequence[int]) -> str:
@@ -343,7 +354,8 @@ def _statuses(asked: Asked, seen: _Sequence, status: int, place: _Elsewhere | No
     limited = [answer for answer in seen.answers if answer.status == LIMITED]
     if limited and status != LIMITED and set(found) == {status, LIMITED}:
         after = limited[0].header("retry-after")
-        said = "" if after is None else f", to be asked again after {foreign.line(after)} s"
+        unit = " s" if after is not None and after.isdecimal() else ""  # a date has none
+        said = "" if after is None else f", to be asked again after {foreign.line(after)}{unit}"
         sentence = f"a rate limit refused {len(limited)} of {count} requests, one after the other: status 429{said}"
         return _finding("status", Severity.WARN, sentence, limited=len(limited))
     if len(set(found)) > 1:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 from fairground.capacity.service import behaviour
@@ -63,7 +64,17 @@ def examine(asked: Asked, several: Workload | None) -> Conduct:
     # Under load the file says what is right, and no body is held against the first one.
     unsaid = ("body", "status") if one is None else ("body",)
     findings = tuple(finding for finding in seen.findings if finding.id not in unsaid)
-    return replace(seen, body=None, findings=findings, statuses={one.name: one.expect.status for one in several.requests})
+    statuses = {one.name: one.expect.status for one in several.requests}
+    largest = max([seen.body_bytes, *_sizes_of(asked, several, one)])
+    return replace(seen, body=None, body_bytes=largest, findings=findings, statuses=statuses)
+
+
+def _sizes_of(asked: Asked, several: Workload, examined: LoadRequest | None) -> Iterator[int]:
+    """The bytes of the bodies of all other GETs that can be sent once: a load must be able to hold the largest."""
+    for one in several.requests:
+        if one.method == "GET" and one is not examined and _can_be_sent(one, several):
+            with suppress(LabError):  # what fails is told by the load
+                yield len(behaviour.ask_first(_sent(asked, _first_of(one, several))).body)
 
 
 def workload(asked: Asked, conduct: Conduct) -> Workload:
