@@ -79,3 +79,14 @@ def test_tries_are_compared(tmp_path: Path) -> None:
     twice = lab("compare", a, a, "--results", str(tmp_path))
     assert twice.returncode == 2 and "named twice" in twice.stderr
     assert "try URL_A --against URL_B" in lab("compare", "http://127.0.0.1:1/", "http://127.0.0.1:2/").stderr
+
+
+def test_more_connections_than_can_be_held_are_refused(tmp_path: Path) -> None:
+    """Two bodies of 3 MB on each of a hundred connections are too much for the load engine, and no fault of the service."""
+    with odd(lambda *_: answer(200, b"x" * 3_000_000)) as a:
+        at = f"http://127.0.0.1:{a}/"
+        done = lab("try", at, "--against", at + "?b", "--connections", "100", "--budget", "8s", "--results", str(tmp_path))
+    assert (
+        done.returncode == 2 and "gives answers of 3.0 MB, and the load engine cannot hold them on 100 connections" in done.stderr
+    )
+    assert "--connections 44 at most" in done.stderr and not list(tmp_path.iterdir())

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from fairground.capacity.loadcurve import StepWord
 from fairground.capacity.service import known
 from fairground.capacity.service.values import Closed, Visit
 from fairground.model import LabError
@@ -16,6 +17,7 @@ from fairground.model.record import TryAsked
 from fairground.report import comparison, two_tries
 from fairground.report.comparison import ComparisonLine
 from fairground.stats.differences import DifferenceWord
+from report.subjects import point
 
 LOOP = Closed(10, 1000.0, None, None, 10_000, 0, 100.0, None, None)
 EMPTY = Visit("http://127.0.0.1:3000/x", "GET", "p99<50ms", None, None, None)
@@ -37,6 +39,18 @@ def test_several_tries_have_an_interval() -> None:
     assert found.difference.word is DifferenceWord.FASTER
     said = comparison.sentence(found, "A", "B")
     assert said.startswith("10 connections: B is faster than A: 2 times the goodput of A (1.9") and said.endswith("95 % CI)")
+
+
+def test_a_side_that_failed_at_times_is_not_judged_by_the_rest() -> None:
+    """The tries that gave an answer are its best ones; what failed is told."""
+    good, none = [tried(1000), tried(1010), tried(990)], tried(0)
+    lines, notes = two_tries.compare_tries(good, [tried(2000), tried(2030), tried(1970), none])
+    assert [one.difference.word for one in lines if one.quantity == "goodput"] == [DifferenceWord.INCONCLUSIVE]
+    assert "10 connections: B gave no good answer in 1 of 4 tries, so nothing is called of it" in notes
+    missed = (point("curve", 100.0, 0, 500, StepWord.MISSED),)
+    kept, told = two_tries.compare_tries(good, [replace(one, curve=missed) for one in good])
+    assert "p99<50ms: B kept no rate in 3 of 3 tries, so nothing is called of it" in told
+    assert {one.quantity for one in kept} == {"goodput", "server CPU"}
 
 
 def test_one_try_each_has_a_ratio_and_no_interval() -> None:

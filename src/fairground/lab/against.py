@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fairground.capacity.service import pairs, question
 from fairground.capacity.service.request import Asked
-from fairground.capacity.service.values import Conduct
+from fairground.capacity.service.values import Conduct, most_connections
 from fairground.host import Child
 from fairground.lab import compare, service
 from fairground.lab.events import Event, Said, Sink, unheard
@@ -138,6 +138,11 @@ class _Service:
                 )
                 hint = f"give what it asks for, such as -H 'Authorization: …'; if {status} is good: {how}"
                 raise LabError(f"`{self.label}` answers with status {status}: there is nothing to compare", hint)
+        most = most_connections(self.conduct.body_bytes)
+        if effort.load.connections > most:
+            size = f"answers of {self.conduct.body_bytes / 1e6:,.1f} MB"
+            said = f"`{self.label}` gives {size}, and the load engine cannot hold them on {effort.load.connections:,} connections"
+            raise LabError(said, f"--connections {most} at most")
         workload = several or question.workload(request, self.conduct)
         process, _ = service.process_of(child, request)
         cell = Cell(self.label, workload.id, Topology(), effort.load, CellSettings())

@@ -37,6 +37,14 @@ class _Kind:
         found = [loop.goodput_per_s if self.more_is_better else _cost_us(loop) for loop in loops]
         return [one for one in found if one]
 
+    def count_failed(self, visits: Sequence[Visit]) -> int:
+        """The tries that measured it and have no value, since no rate was kept or no answer was good."""
+        if self.connections is None:
+            missed = [one for one in visits if one.objective == self.load and not one.kept_per_s]
+            return sum(any(point.judgement.low is False for point in one.curve) for one in missed)
+        loops = [loop for one in visits for loop in one.closed if loop.connections == self.connections and loop.void is None]
+        return sum(not loop.goodput_per_s for loop in loops) if self.more_is_better else 0
+
 
 def _cost_us(loop: Closed) -> float | None:
     """The CPU of an answer; None where so little was used that the clock's steps of 10 ms would be compared."""
@@ -49,7 +57,8 @@ def compare_tries(a: Sequence[Visit], b: Sequence[Visit]) -> tuple[tuple[Compari
 
     Tries are not paired, so the spread of both sides is counted. LabError where they have no load in common.
     """
-    known = {kind: both for kind in _kinds([*a, *b]) if all(both := (kind.values(a), kind.values(b)))}
+    kinds = tuple(_kinds([*a, *b]))
+    known = {kind: both for kind in kinds if all(both := (kind.values(a), kind.values(b)))}
     if not known:
         raise LabError("the tries have no load in common that gave a good answer", TURNS)
     better = {kind: differences.cross_ratios(*(both if kind.more_is_better else both[::-1])) for kind, both in known.items()}
@@ -58,16 +67,17 @@ def compare_tries(a: Sequence[Visit], b: Sequence[Visit]) -> tuple[tuple[Compari
     lines = [
         ComparisonLine(
             kind.load, kind.quantity, kind.unit, geometric_mean_of(one), geometric_mean_of(other),
-            _held(found[kind], len(better[kind])),
+            _held(found[kind], 0 if kind.count_failed([*a, *b]) else len(better[kind])),
             kind.more_is_better, tuple(differences.cross_ratios(one, other)), each="try", least=ENOUGH,
             tested=tested,
         )
         for kind, (one, other) in known.items()
     ]  # fmt: skip
-    return tuple(lines), (*_notes(a, b), *number_note(tested))
+    return tuple(lines), (*_failures(kinds, a, b), *_notes(a, b), *number_note(tested))
 
 
 def _held(found: Difference, tries: int) -> Difference:
+    """The difference, inconclusive where it rests on too few tries. Where others failed there are none: the rest are the best."""
     return replace(found, word=DifferenceWord.INCONCLUSIVE) if tries < ENOUGH else found
 
 
@@ -78,6 +88,14 @@ def _kinds(visits: Sequence[Visit]) -> Iterator[_Kind]:
         yield _Kind(words.plural(connections, "connection"), "server CPU", "µs per answer", False, connections)
     for objective in dict.fromkeys(visit.objective for visit in visits):
         yield _Kind(objective, "rate kept", "per second", True)
+
+
+def _failures(kinds: Sequence[_Kind], a: Sequence[Visit], b: Sequence[Visit]) -> Iterator[str]:
+    for kind in kinds:
+        for name, some in (("A", a), ("B", b)):
+            if count := kind.count_failed(some):
+                failed = "kept no rate" if kind.connections is None else "gave no good answer"
+                yield f"{kind.load}: {name} {failed} in {count} of {words.plural(len(some), 'try')}, so nothing is called of it"
 
 
 def _notes(a: Sequence[Visit], b: Sequence[Visit]) -> Iterator[str]:
