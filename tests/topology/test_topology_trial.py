@@ -96,6 +96,9 @@ def test_hops_are_measured_apart(bench: Bench, tmp_path: Path, path: Topology, r
         "pooler" in roles,
         "proxy" in roles,
     )
+    if path.proxy is not None:  # a proxy that closes its connections to the server keeps none of them
+        kept = "keepalive 1024;" in (tmp_path / "nginx.conf").read_text()
+        assert kept is (path.proxy == "nginx")
     assert not bench.keeper.orphans()
     added = {one.evidence["side"]: one.evidence for one in trial.findings if one.id == "distance"}
     assert set(added) == set(path.wire.sides if path.wire is not None else ())
