@@ -262,6 +262,14 @@ fn limits_hold() {
     );
     assert_eq!(
         bad(&format!(
+            "HTTP/1.1 200 OK\r\nx: {}\r\nContent-Length: 0\r\n\r\n",
+            "a".repeat(MAX_HEAD_BYTES)
+        )),
+        "the header is longer than 32 KiB",
+        "it came whole"
+    );
+    assert_eq!(
+        bad(&format!(
             "HTTP/1.1 200 OK\r\n{}\r\n",
             "x: y\r\n".repeat(129)
         )),
