@@ -106,6 +106,25 @@ def test_the_largest_body_bounds_the_connections(tmp_path: Path) -> None:
         assert question.examine(asked, question.ask_before(asked)).body_bytes == 400_000
 
 
+def test_sizes_wait_for_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A recorded file may have hundreds of requests that are right to fail: each is asked once, without a pause."""
+    monkeypatch.setattr(behaviour, "ask_first", pytest.fail)
+    monkeypatch.setattr(behaviour, "SETTLE_S", {5: 0.1})
+    statuses, seen = {b"/": 200, b"/a": 503, b"/b": 429}, list[bytes]()
+
+    def answers(_: int, head: bytes) -> bytes | None:
+        seen.append(path := head.split()[1])
+        return None if path == b"/c" else answer(statuses[path], b"xy")
+
+    text = "".join(f'[[request]]\npath = "{path}"\nexpect = {{ status = {status} }}\n'
+                   for path, status in (("/", 200), ("/a", 503), ("/b", 429), ("/c", 200)))  # fmt: skip
+    (tmp_path / "shop.toml").write_text(text)
+    with odd(answers) as port:
+        asked = asked_at(port, tmp_path / "shop.toml")
+        assert question.examine(asked, question.ask_before(asked)).body_bytes == 2
+    assert [seen.count(path) for path in (b"/a", b"/b", b"/c")] == [1, 1, 1]
+
+
 def test_the_first_answer_says_what_is_good(shop: int, tmp_path: Path) -> None:
     """Where no status is written, the service's own is; a request's own header is sent once."""
     (tmp_path / "calls.sh").write_text(

@@ -118,7 +118,7 @@ MISTAKES = [
     ('total = "integer"', 'total = { list = { length = "$entries" } }', "`request[0].expect.body` is unclear (`length` of `total` in"),
     ("expect = { status = 204 }", "expect = { status = 404 }", "`request[2].needs.commits_per_answer` is said of a request whose right answer is an error, and would not be held, in"),
     (REMOVED, "expect = { status = 404 }", "`request[2].ledger` is said of a request whose right answer is an error, and would not be held, in"),
-    (REFUSED, "expect = { status = 404 }\n", "the right answer is an error, which is not counted, for `good.remove` in `audit.invariants[0].equals` of"),
+    (REFUSED, "expect = { status = 404 }\n", "right answers to `remove` are errors, which `good.remove` would not count, in `audit.invariants[0].equals` of"),
     ("good.create -", "good.made -", "there is no request for `good.made` in `audit.invariants[0].equals` of"),
     ('of = "create"', 'of = "make"', "there is no request `make` for `audit.written.of` of"),
     ('of = "create"', "", "a mix needs `audit.written.of` of"),

@@ -40,7 +40,7 @@ class Trouble(Exception):
         return self.kind in ("connect", "unreachable")
 
 
-def too_long(part: str) -> Trouble:
+def _too_long(part: str) -> Trouble:
     """The trouble that a part of an answer is longer than `MOST_HEAD_BYTES`."""
     return Trouble("endless", f"{part} is longer than {MOST_HEAD_BYTES >> 10} KiB, and was read no further")
 
@@ -143,7 +143,7 @@ class CaseWire:
             event = self._event(parser, "body" if head is not None else "header")
             if isinstance(event, h11.Response):
                 if self._came - len(parser.trailing_data[0]) > MOST_HEAD_BYTES:
-                    raise too_long("the answer's header")
+                    raise _too_long("the answer's header")
                 head = event
             elif isinstance(event, h11.InformationalResponse):
                 interim += 1
@@ -209,7 +209,7 @@ class CaseWire:
                 parser.receive_data(data)
         except h11.RemoteProtocolError as error:
             if error.error_status_hint == TOO_LARGE:
-                raise too_long("the answer's header" if part == "header" else "a line between the answer's chunks") from None
+                raise _too_long("the answer's header" if part == "header" else "a line between the answer's chunks") from None
             midway = parser.trailing_data[1]
             sentence = "the connection ended before the whole answer" if midway else f"the answer is not valid HTTP: {error}"
             raise Trouble("malformed", sentence) from None

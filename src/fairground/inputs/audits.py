@@ -46,9 +46,10 @@ def check(source: Source, audit: Audit, asked: Sequence[LoadRequest]) -> None:
         unknown = [name for name in GOOD.findall(invariant.equals) if name not in names]
         if unknown:
             hint = names_hint(names, "requests of the mix")
-            is_refused = unknown[0] in (one.name for one in asked)
-            said = "the right answer is an error, which is not counted, " if is_refused else "there is no request "
-            raise source.error(location, f"{said}for `good.{unknown[0]}` in `{location_text(location)}` of", hint)
+            said = f"there is no request for `good.{unknown[0]}`"
+            if unknown[0] in (one.name for one in asked):
+                said = f"right answers to `{unknown[0]}` are errors, which `good.{unknown[0]}` would not count,"
+            raise source.error(location, f"{said} in `{location_text(location)}` of", hint)
         if not is_expression(NAMED.sub("1", invariant.equals)):
             hint = "use `before`, `acknowledged`, whole numbers, +, - and *"
             raise source.error(

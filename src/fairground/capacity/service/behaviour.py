@@ -131,13 +131,13 @@ def ask_first(asked: Asked) -> HttpAnswer:
     """Ask a service that may still start, and once more after a rate limit. Errors are those of `examine`."""
     began = time.monotonic()
     try:
-        answer = _once(asked)
+        answer = ask_once(asked)
         while answer.status >= 500 and time.monotonic() - began < SETTLE_S.get(5, SETTLE_USUAL_S):
             time.sleep(SETTLE_PAUSE_S)
-            answer = _once(asked)
+            answer = ask_once(asked)
         if answer.status == LIMITED:
             time.sleep(protocol.wait_of(answer))
-            answer = _once(asked)
+            answer = ask_once(asked)
     except Trouble as trouble:
         raise _no_answer(asked, trouble) from None
     _require_plain(asked, answer)
@@ -163,13 +163,14 @@ def _require_plain(asked: Asked, first: HttpAnswer) -> None:
 def is_starting(asked: Asked) -> bool:
     """True if the service answers with 500 or more, and that is not expected: so many do while they start."""
     try:
-        status = _once(asked).status
+        status = ask_once(asked).status
     except Trouble:
         return False
     return status >= 500 and not asked.is_good(status)
 
 
-def _once(asked: Asked) -> HttpAnswer:
+def ask_once(asked: Asked) -> HttpAnswer:
+    """Ask a service on a connection of its own, and wait for nothing else. Trouble without a whole answer."""
     with ServiceWire(asked) as wire:
         wire.send(asked.encode())
         return wire.answer(asked.method)
@@ -188,7 +189,7 @@ def _settled(asked: Asked) -> tuple[_Sequence, tuple[Finding, ...]]:
     while not asked.is_good(status) and time.monotonic() - began < SETTLE_S.get(status // 100, SETTLE_USUAL_S):
         time.sleep(SETTLE_PAUSE_S)
         try:
-            status = _once(asked).status
+            status = ask_once(asked).status
         except Trouble:
             continue
     if not asked.is_good(status):

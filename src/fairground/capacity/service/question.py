@@ -10,6 +10,7 @@ from dataclasses import replace
 from fairground.capacity.service import behaviour
 from fairground.capacity.service.request import Asked
 from fairground.capacity.service.values import Conduct
+from fairground.contract.wire import Trouble
 from fairground.generators.slots import escape_of, in_url
 from fairground.measure import supply
 from fairground.measure.supply import ServerAddress
@@ -73,8 +74,8 @@ def _sizes_of(asked: Asked, several: Workload, examined: LoadRequest | None) -> 
     """The bytes of the bodies of all other GETs that can be sent once: a load must be able to hold the largest."""
     for one in several.requests:
         if one.method == "GET" and one is not examined and _can_be_sent(one, several):
-            with suppress(LabError):  # what fails is told by the load
-                yield len(behaviour.ask_first(_sent(asked, _first_of(one, several))).body)
+            with suppress(Trouble):  # the load tells what fails; nobody waits here, for a file may have hundreds
+                yield len(behaviour.ask_once(_sent(asked, _first_of(one, several))).body)
 
 
 def workload(asked: Asked, conduct: Conduct) -> Workload:
