@@ -7,11 +7,13 @@ import threading
 import time
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from builders.odd import Answers, answer, odd
 from fairground.capacity.service import behaviour, coding, graphql, protocol
+from fairground.capacity.service.redirect import redirect_of
 from fairground.capacity.service.request import Asked
 from fairground.capacity.service.values import Conduct
 from fairground.contract.wire import HttpAnswer
@@ -300,6 +302,27 @@ def test_each_answer_has_its_own_time() -> None:
         told.set()
 
 
+@pytest.mark.live
+def test_a_body_that_changes_with_the_time_is_not_held_against_later_ones() -> None:
+    """The repeated answers may fall into one second; the last one does not. Who knows that bodies differ can say it."""
+    began = time.monotonic()
+    with odd(lambda *_: answer(body=b"late" if time.monotonic() > began + 0.15 else b"soon")) as port:
+        asked = Asked("127.0.0.1", port, "localhost", "GET", "/")
+        found = behaviour.examine(asked)
+        told = behaviour.examine(replace(asked, any_body=True))
+    assert (
+        found.body is None and not found.is_compared and sentence_of(found, "body").startswith("2 different bodies in 21 answers")
+    )
+    assert (
+        told.body is None and sentence_of(told, "body") == "--any-body was given: under load only the status is held against them"
+    )
+
+
+def sentence_of(found: Conduct, id: str) -> str:
+    """What one check says."""
+    return next(one.sentence for one in found.findings if one.id == id)
+
+
 def test_addresses_follow_each_other() -> None:
     """The request can go to each address of a name, and to each once."""
     asked = Asked("127.0.0.1", 1, "localhost", "GET", "/", others=("::1", "::2"))
@@ -311,8 +334,8 @@ def test_addresses_follow_each_other() -> None:
 def test_a_redirect_without_an_end_is_told_by_its_beginning() -> None:
     """A service may send as much as it likes: nobody reads all of it, and it is not followed."""
     asked = Asked("127.0.0.1", 80, "localhost:80", "GET", "/", follows=True)
-    place = behaviour._elsewhere(asked, HttpAnswer(302, "1.1", (("location", f"/x?token=w0rd&{'a' * 60_000}"),), b""))
+    place = redirect_of(asked, HttpAnswer(302, "1.1", (("location", f"/x?token=w0rd&{'a' * 60_000}"),), b""))
     assert place is not None and place.target is None and len(place.words) < 400
     assert place.words.startswith("302 to /x?token=(hidden)&aaa") and place.words.endswith("…")
-    short = behaviour._elsewhere(asked, HttpAnswer(302, "1.1", (("location", "/y"),), b""))
+    short = redirect_of(asked, HttpAnswer(302, "1.1", (("location", "/y"),), b""))
     assert short is not None and short.target == "/y"

@@ -399,6 +399,8 @@ MISTAKES = [
     (A + "request='GET /'\n[[case.steps]]\nrequest='GET /'\nrepeat=-1", "`case[0].steps[0].repeat` is below 1 in", "how often"),
     (A + "request='GET /'\ntimeout_s=0", "`case[0].timeout_s` is 0 in", "seconds above 0"),
     (A + "procedure='terminates'\ntimeout_s=-1.5", "`case[0].timeout_s` is -1.5 in", "seconds above 0"),
+    (A + "expect={status=404}\n[[case.steps]]\nrequest='GET /'", "case `a` has `expect` and no request of its own", "below `[[case"),
+    (A + "keep={x='y'}\n[[case.steps]]\nrequest='GET /'", "case `a` has `keep` and no request of its own", "below `[[case"),
     (A + "request='GET /'\n[[case.steps]]\nexpect={status=404}", "`case[0].steps[0]` sends nothing in", "add `request`"),
     (A + "request='GET /'\nworkloads=[1]", "`case[0].workloads[0]` is a number, not a text, in", "write a text"),
     (A + "kind='splitt'\nrequest='GET /'", "`case[0].kind` is `splitt` in", "write `exchange`"),

@@ -135,6 +135,16 @@ def test_a_mistake_is_told(right: str, wrong: str, said: str, tmp_path: Path) ->
     assert said in error.value.message and "day.toml`, line " in error.value.message and error.value.hint
 
 
+def test_no_writes_are_looked_for_behind_errors(tmp_path: Path) -> None:
+    """A request whose right answer is an error writes nothing."""
+    text = DAY.replace(REFUSED, "expect = { status = 404 }\n").replace('of = "create"', 'of = "remove"')
+    with pytest.raises(
+        LabError, match=r"right answers to `remove` are errors, and write nothing for `audit\.written` of"
+    ) as error:
+        day_at(tmp_path, text)
+    assert "day.toml`, line " in error.value.message and error.value.hint == "known requests: create, page"
+
+
 TABLES = [
     (
         'sql = "SELECT person, email FROM people LIMIT $people"',

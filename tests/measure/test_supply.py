@@ -15,6 +15,7 @@ import pytest
 
 from builders.contracts import SEEDS
 from builders.mix import CONTRACT, day_at
+from builders.odd import answer, odd
 from fairground.contract.case import Request
 from fairground.contract.wire import HttpAnswer
 from fairground.host import free_port
@@ -128,6 +129,30 @@ def test_a_refused_login_is_the_servers(status: int, answer: str, said: str, day
     assert refused is not None and said in refused and "`POST /login`" in refused and "\x1b" not in refused
 
 
+@pytest.mark.live
+def test_a_kept_connection_that_is_closed_without_a_word_refuses_nobody(day: Workload) -> None:
+    """A client asks again on a new one; a new one that is closed as well is told."""
+    with odd(lambda *_: answer(200, b'{"token":"t"}'), most=1) as port:
+        found, refused = supply.fill(day, cast(Database, People(list(PEOPLE))), supply.ServerAddress("127.0.0.1", port))
+    assert refused is None and [row[2] for row in found.rows["sessions"].rows] == ["t", "t"]
+    with odd(lambda *_: None) as port:
+        _, refused = supply.fill(day, cast(Database, People(list(PEOPLE))), supply.ServerAddress("127.0.0.1", port))
+    assert refused is not None and "got no answer" in refused
+
+
+@pytest.mark.live
+def test_a_rate_limit_is_waited_for_once(monkeypatch: pytest.MonkeyPatch, day: Workload) -> None:
+    """As long as it says, within limits; one that refuses again is told."""
+    monkeypatch.setattr(supply, "AGAIN_S", 0.02)
+    told = answer(200, b'{"token":"t"}')
+    with odd(lambda number, _: told if number % 2 else answer(429)) as port:
+        _, refused = supply.fill(day, cast(Database, People(list(PEOPLE))), supply.ServerAddress("127.0.0.1", port))
+    assert refused is None
+    with odd(lambda *_: answer(429, b"slow down")) as port:
+        _, refused = supply.fill(day, cast(Database, People(list(PEOPLE))), supply.ServerAddress("127.0.0.1", port))
+    assert refused is not None and refused.endswith("was answered with status 429: slow down")
+
+
 def test_who_does_not_answer_is_told(day: Workload) -> None:
     """Nobody listens: no answer, in words, and no exception of ours."""
     _, refused = supply.fill(day, cast(Database, People(list(PEOPLE))), supply.ServerAddress("127.0.0.1", free_port()))
@@ -219,6 +244,6 @@ def test_a_login_sends_what_the_load_would(type: str, body: str, sent: bytes) ->
         return HttpAnswer(200, "1.1", (), b'{"token":"t"}')
 
     login = DataRequest("POST", "/login/{p.n}?w={p.w}", {"content-type": type}, body)
-    asker, cells = cast(supply.Asker, SimpleNamespace(ask=ask)), {"p.n": "ann", "p.w": "p&ss+1"}
+    asker, cells = cast(supply.Asker, SimpleNamespace(ask=ask, is_open=False)), {"p.n": "ann", "p.w": "p&ss+1"}
     assert supply._ask(asker, login, {"token": "token"}, cells) == {"token": "t"}
     assert (asked[0].target, asked[0].body) == ("/login/ann?w=p%26ss%2B1", sent)

@@ -54,6 +54,7 @@ OPTIONS = (
     Option("timeout_ms", "Longest wait for an answer.", int, 5_000),
     Option("no_load", "Only the checks.", bool, False),
     Option("expect_status", "The status that is good, such as 401; else the answers tell.", int | None, None),
+    Option("any_body", "Hold only the status against an answer: bodies may differ.", bool, False),
     Option("follow", "Follow one redirect on the same host.", bool, False),
     Option("mine", "Allow a URL on another machine.", bool, False, spelled="--i-own-this-host"),
     Option("database", "The service's own PostgreSQL, read while it is loaded; @FILE holds its URL.", str | None,
@@ -154,7 +155,7 @@ def _with_requests(given: Given, asked: TryAsked) -> tuple[TryAsked, RequestMix 
     if given["requests"] is None:
         return asked, None
     for option in OPTIONS:
-        if option.name in ("method", "body", "expect_status", "follow") and given[option.name] != option.default:
+        if option.name in ("method", "body", "expect_status", "any_body", "follow") and given[option.name] != option.default:
             raise LabError(f"`{option.spelling}` is of one request, and `--requests` gives several", "write it into the file")
     mix = request_files.read_requests(given["requests"], asked.url, [name for name, _ in asked.headers])
     KNOWN.remember(*(one for text in mix.texts for one in secret.secrets_of([text])))
@@ -222,6 +223,7 @@ def _asked(given: Given, confirmations: int = 0) -> TryAsked:
         ca=None if given["ca"] is None else str(Path(given["ca"]).resolve()),
         insecure=given["insecure"],
         expects=_status(given["expect_status"]),
+        any_body=given["any_body"],
         follows=given["follow"],
         database=given["database"],
         confirmations=confirmations,

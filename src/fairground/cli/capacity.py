@@ -33,7 +33,8 @@ from fairground.report.capacity import part_lines, rows, sentences, text_curve
 
 LEAST_TIMEOUT_MS = 2_000
 OF_A_SERVICE = (
-    "method", "body", "header", "requests", "at_least", "timeout_ms", "expect_status", "follow", "mine", "ca", "insecure",
+    "method", "body", "header", "requests", "at_least", "timeout_ms", "expect_status", "any_body", "follow", "mine", "ca",
+    "insecure",
 )  # fmt: skip
 """Options of `try` that say what a service is asked, and how."""
 

@@ -211,6 +211,10 @@ class CaseReader:
         if table.timeout_s is not None and table.timeout_s <= 0:
             at = (*here, "timeout_s")
             raise self.source.error(at, f"`{location_text(at)}` is {table.timeout_s:g} in", "write seconds above 0")
+        mute = next((name for name in ("expect", "keep", "bodies") if getattr(table, name) != getattr(StepTable(), name)), None)
+        if mute is not None and table.request is None and not table.requests:
+            problem = f"case `{table.id}` has `{mute}` and no request of its own, so that nothing is held to it, in"
+            raise self.source.error((*here, mute), problem, "write it below `[[case.steps]]`, or add `request`")
         for number, step in enumerate(table.steps):
             if step.request is None and not step.requests:
                 at = (*here, "steps", number)

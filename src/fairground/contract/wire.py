@@ -25,6 +25,10 @@ MOST_INTERIM = 100
 """Of interim answers (1xx) before one answer: a service may send them without end, too."""
 
 
+LIMITED = 429
+"""The status of a rate limit (RFC 6585)."""
+
+
 class Trouble(Exception):
     """No whole answer came. `kind` is `connect` (refused), `unreachable`, `timeout`, `closed`, `reset`, `malformed`, `large` (the
     body), `endless` (anything else), or of a failed handshake."""
@@ -60,6 +64,12 @@ class HttpAnswer:
         """The value of a header, whatever the case of its name (several are joined by a comma), or None."""
         values = [value for key, value in self.headers if key == name.lower()]
         return ", ".join(values) if values else None
+
+    @property
+    def retry_after_s(self) -> float | None:
+        """The seconds after which the server wants to be asked again; None where it does not say, or says a date."""
+        text = self.header("retry-after") or ""
+        return float(text) if text.isascii() and text.isdecimal() else None
 
     def says(self, option: str) -> bool:
         """True if the `connection` header names `option` (`close`, `keep-alive`)."""

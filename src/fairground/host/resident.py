@@ -9,13 +9,14 @@ import psutil
 
 from fairground.host import cgroup
 from fairground.host.cgroup import Group
-from fairground.host.process import Process, below
+from fairground.host.process import Process, below, look
 
 
 @dataclass(frozen=True)
 class Resident:
     """Processes that listen on a port, with all that descend from them. No group of ours: CPU is summed over threads."""
 
+    port: int
     pids: tuple[int, ...]
     group: Group = Group(None, ())
     bounds: Mapping[str, str] = field(default_factory=dict)
@@ -29,12 +30,35 @@ class Resident:
         """Those that still run, as the kernel shows them now."""
         return below(self.pids)
 
+    def as_now(self) -> Resident:
+        """Itself while all of its processes run; else those that listen on its port now, if any do."""
+        is_whole = all((found := look(pid)) is not None and found.runs for pid in self.pids)
+        return self if is_whole else listener(self.port) or self
+
+
+FORWARDERS = ("docker-proxy", "rootlessport", "systemd-socket-proxyd", "kubectl", "ssh", "socat")
+"""Programs that listen for a service which runs elsewhere: their CPU is not the service's."""
+
 
 def listener(port: int) -> Resident | None:
-    """The processes that listen on a port of this machine; None when none is seen there (it may be another user's)."""
+    """The processes that listen on a port of this machine; None when none is seen there (it may be another user's).
+
+    What only passes connections on is left out. So is what this process descends from, such as the init process, which holds
+    sockets for others: all that runs here descends from it, too.
+    """
     try:
         sockets = psutil.net_connections(kind="tcp")
-    except psutil.AccessDenied:
+        above = {one.pid for one in psutil.Process().parents()}
+    except psutil.Error:
         return None
     pids = {one.pid for one in sockets if one.status == psutil.CONN_LISTEN and one.laddr.port == port and one.pid}
-    return Resident(tuple(sorted(pids))) if pids else None
+    metered = [pid for pid in pids - above if _name_of(pid) not in FORWARDERS]
+    return Resident(port, tuple(sorted(metered))) if metered else None
+
+
+def _name_of(pid: int) -> str | None:
+    """The name of a process; None once it has ended."""
+    try:
+        return str(psutil.Process(pid).name())
+    except psutil.Error:
+        return None

@@ -93,6 +93,8 @@ class RoleMeter:
         A group is read as one. Its processes are looked at one by one only where it cannot tell: a database has hundreds, and
         reading them takes time from what is measured.
         """
+        if isinstance(self.child, Resident) and (now := self.child.as_now()) is not self.child:
+            self.child, self._earlier_ns = now, self._earlier_ns or 0  # what was read of those before stays in the sum
         group = self.child.group
         if isinstance(self.child, Child):
             self.intruders |= set(self.child.intruders())

@@ -70,6 +70,9 @@ def _writer(source: Source, part: str, of: str, asked: Sequence[LoadRequest]) ->
         names = names_hint([one.name for one in asked], "requests")
         said = f"there is no request `{of}` for" if of else "a mix needs"
         raise source.error(place, f"{said} `audit.{part}.of` of", names)
+    if found.expect.status >= 400:
+        problem = f"right answers to `{found.name}` are errors, and write nothing for `audit.{part}` of"
+        raise source.error(place, problem, names_hint([one.name for one in asked if one.expect.status < 400], "requests"))
     kept = sources_of(found) & {one.name for one in asked if one.keep}
     if kept:
         hint = "look for the writes of a request that needs no earlier answer"

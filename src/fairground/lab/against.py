@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fairground.capacity.service import pairs, question
+from fairground.capacity.service import failures, pairs, question
 from fairground.capacity.service.request import Asked
 from fairground.capacity.service.values import Conduct, most_connections
 from fairground.host import Child
@@ -88,8 +88,15 @@ def _round(bench: Bench, sides: tuple[_Service, _Service], effort: RoundsEffort,
             arms.append(arm)
         made = rounds.round_of(bench, arms, effort, folder, number)
     said = _conduct(sides) if number == 1 else {}
-    findings = {label: (*some, *said.get(label, ())) for label, some in made.findings.items()}
+    findings = {label: (*_with_advice(some, sides[0].request), *said.get(label, ())) for label, some in made.findings.items()}
     return replace(made, findings=findings, took_s=time.monotonic() - began)
+
+
+def _with_advice(found: Sequence[Finding], request: Asked) -> Iterator[Finding]:
+    """Add to wrong bodies of one request what to do if they are none."""
+    for one in found:
+        is_one = one.id == "wrong-answers" and request.mix is None
+        yield replace(one, sentence=f"{one.sentence}; {failures.MAY_DIFFER}") if is_one else one
 
 
 def _conduct(sides: tuple[_Service, _Service]) -> dict[str, list[Finding]]:

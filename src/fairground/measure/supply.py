@@ -11,7 +11,7 @@ from typing import cast
 from fairground.contract.case import Request
 from fairground.contract.expected import kept_values
 from fairground.contract.report import Terms
-from fairground.contract.wire import CaseWire, HttpAnswer, Trouble
+from fairground.contract.wire import LIMITED, CaseWire, HttpAnswer, Trouble
 from fairground.generators.slots import escape_of, in_url
 from fairground.measure.arm import StackArm
 from fairground.model import LabError, Workload, foreign
@@ -23,6 +23,8 @@ from fairground.postgres import Database, cell_of
 MOST_ROWS = 100_000
 """More would make plans of many megabytes."""
 PATIENCE_S = 10.0
+AGAIN_S = 2.0
+"""The wait after a rate limit that does not say how long; one that does is waited for up to `PATIENCE_S`."""
 CELL = re.compile(r"\{([\w-]+)\.([\w-]+)\}")
 
 
@@ -33,6 +35,8 @@ class ServerAddress:
     host: str
     port: int
     tls: Tls | None = None
+    patience_s: float = PATIENCE_S
+    """The longest wait for an answer."""
 
 
 def fill(workload: Workload, database: Database | None, address: ServerAddress) -> tuple[Workload, str | None]:
@@ -126,14 +130,30 @@ def _ask(asker: Asker, asked: DataRequest, keep: Mapping[str, str], cells: Mappi
     """Send one row's request: what is to be kept of its answer, or what is wrong with that."""
     body = None if asked.body is None else _filled(asked.body, cells, escape_of(asked.headers.items(), asked.body)).encode()
     headers = with_accept(tuple((name, _filled(value, cells, str)) for name, value in asked.headers.items()))
+    request = Request(asked.method, _filled(asked.path, cells, in_url), headers=headers, body=body)
     try:
-        answer = asker.ask(Request(asked.method, _filled(asked.path, cells, in_url), headers=headers, body=body))
+        answer = _ask_again(asker, request)
+        if answer.status == LIMITED:
+            time.sleep(min(answer.retry_after_s or AGAIN_S, PATIENCE_S))
+            answer = _ask_again(asker, request)
     except Trouble as trouble:
         return f"got no answer: {foreign.line(str(trouble), foreign.SENTENCE_CHARACTERS)}"
     if not 200 <= answer.status < 300:
         return f"was answered with status {answer.status}: {foreign.line(answer.body[:120].decode('utf-8', 'replace'))}"
     found, missing = kept_values(answer, keep)
     return found if missing is None else f"was answered without `{missing}`"
+
+
+def _ask_again(asker: Asker, request: Request) -> HttpAnswer:
+    """Ask; and once more where a connection that was kept is closed without a word, as clients do."""
+    kept = asker.is_open
+    try:
+        return asker.ask(request)
+    except Trouble as trouble:
+        asker.__exit__()
+        if not kept or trouble.kind not in ("closed", "reset"):
+            raise
+        return asker.ask(request)
 
 
 class Asker:
@@ -150,9 +170,14 @@ class Asker:
             self._wire.__exit__()
         self._wire = None
 
+    @property
+    def is_open(self) -> bool:
+        """True while its connection is kept for the next request."""
+        return self._wire is not None
+
     def ask(self, request: Request) -> HttpAnswer:
         """The answer to a request. Raises Trouble where none comes."""
-        deadline_s = time.monotonic() + PATIENCE_S
+        deadline_s = time.monotonic() + self._address.patience_s
         wire = self._wire = self._wire or CaseWire(self._address.host, self._address.port, deadline_s, self._address.tls)
         wire.until(deadline_s)
         wire.send(request.encode(self._address.host, self._address.port))

@@ -109,6 +109,8 @@ class TryAsked:
     """Whether every certificate is believed."""
     expects: int | None = None
     """The status that is good; None: what the service answers tells."""
+    any_body: bool = False
+    """Whether bodies may differ: only the status is held against an answer."""
     follows: bool = False
     """Whether one redirect on the same host is followed."""
     database: str | None = None

@@ -101,7 +101,7 @@ def request(asked: TryAsked, environ: Mapping[str, str] = MappingProxyType({}), 
     if asked.follows and verb != "GET":
         raise LabError(f"`--follow` is for GET, and not for {verb}", "leave it out, or ask the place that the redirect names")
     found = Asked(host, place.port, place.authority, verb, place.target, headers, body, tls, tuple(others), patience_s)
-    return replace(found, expects=asked.expects, follows=asked.follows, mix=mix)
+    return replace(found, expects=asked.expects, any_body=asked.any_body, follows=asked.follows, mix=mix)
 
 
 def _tls(place: _Place, asked: TryAsked, usual: str | None) -> Tls | None:

@@ -9,15 +9,16 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from statistics import mode
-from urllib.parse import urljoin, urlsplit
 
 from fairground.capacity.service import coding, graphql, protocol, timers
-from fairground.capacity.service.request import LIMITED, LONG_S, Asked, ServiceWire
+from fairground.capacity.service.redirect import Redirect, redirect_of
+from fairground.capacity.service.request import LONG_S, Asked, ServiceWire
 from fairground.capacity.service.values import Conduct
 from fairground.contract.encryption import HTTP_1, HTTP_2, chosen_protocol, speaks_http, speaks_tls
-from fairground.contract.wire import HttpAnswer, Trouble
+from fairground.contract.wire import LIMITED, HttpAnswer, Trouble
 from fairground.model import Finding, LabError, Severity, foreign, secret
 
 REPEATS = 20
@@ -90,41 +91,49 @@ def examine(asked: Asked) -> Conduct:
 
     NoAnswer when the service does not answer at all; LabError where it must be asked otherwise.
     """
+    began_s = time.monotonic()
     try:
         seen, start = _settled(asked)
     except Trouble as trouble:
         raise _no_answer(asked, trouble) from None
     first = seen.answers[0]
     _require_plain(asked, first)
-    place = _elsewhere(asked, first)
+    place = redirect_of(asked, first)
     if asked.follows and place is not None and place.target is not None:
         followed = examine(replace(asked, target=place.target, follows=False))
         note = _finding("redirect", Severity.NOTE, f"{place.words} was followed: all of this is about {place.shown}")
         return replace(followed, target=place.target, findings=(note, *followed.findings))
     status = _good_status(asked, [answer.status for answer in seen.answers])
-    good = [answer for answer in seen.answers if answer.status == status]
-    bodies = {answer.body for answer in good}
-    told = _statuses(asked, seen, status, place)
+    told, checked = _statuses(asked, seen, status, place), tuple(protocol.checks(asked, status))
+    good = [answer for answer in (*seen.answers, *_later(asked, seen, began_s)) if answer.status == status]
+    same = len({answer.body for answer in good}) == 1
     findings = [
         *start,
         *_encryption(asked, seen),
         told,
         *_missed(seen),
-        _bodies(good),
+        _bodies(asked, good),
         *_refused(good[0]),
         *_answered(asked, seen),
-        *protocol.checks(asked, status),
+        *checked,
     ]
     return Conduct(
         status=status,
         content_type=good[0].header("content-type"),
-        body=good[0].body if len(bodies) == 1 else None,
+        body=good[0].body if same and not asked.any_body else None,
         body_bytes=len(good[0].body),
         kept_open=seen.opened == 1,
         findings=tuple(findings),
         coding=coding.name_of(good[0]),
         good=asked.is_good(status) or asked.expects is None and status < 400,
     )
+
+
+def _later(asked: Asked, seen: _Sequence, began_s: float) -> Iterator[HttpAnswer]:
+    """One more answer, a second after the first: it may hold a time that the repeated ones have in common."""
+    time.sleep(max(0.0, began_s + protocol.IDLE_S - time.monotonic()))
+    with suppress(Trouble):
+        yield _light(ask_once(asked), seen.answers)
 
 
 def ask_first(asked: Asked) -> HttpAnswer:
@@ -205,54 +214,6 @@ def _good_status(asked: Asked, statuses: Sequence[int]) -> int:
     """The status that is right: the one of most good answers or, without any, of most answers."""
     good = [status for status in statuses if asked.is_good(status)]
     return mode(good or statuses)
-
-
-@dataclass(frozen=True)
-class _Elsewhere:
-    """A redirect. `target` None: it leads to another host, or in a circle."""
-
-    words: str
-    target: str | None
-
-    @property
-    def shown(self) -> str | None:
-        """The target as it may be kept: what a service sends as a token is one."""
-        return None if self.target is None else secret.redact(self.target)
-
-
-LONGEST_PLACE = 8192
-"""The characters of the longest address that a redirect is followed to. Of another one its beginning is told."""
-
-
-def _elsewhere(asked: Asked, answer: HttpAnswer) -> _Elsewhere | None:
-    """The place that a redirect names; None where the answer is none."""
-    place = answer.header("location")
-    if not 300 <= answer.status < 400 or place is None or asked.is_good(answer.status):
-        return None
-    if len(place) > LONGEST_PLACE:
-        begun = foreign.line(secret.redact(place[:LONGEST_PLACE]), foreign.SENTENCE_CHARACTERS)
-        return _Elsewhere(f"{answer.status} to {begun}", None)
-    scheme = "http" if asked.tls is None else "https"
-    try:
-        to = urlsplit(urljoin(f"{scheme}://{asked.authority}{asked.target}", place))
-    except ValueError:
-        return _Elsewhere(f"{answer.status} to `{secret.redact(foreign.line(place))}`", None)
-    target = (to.path or "/") + (f"?{to.query}" if to.query else "")
-    hosts = [asked.authority, *(value for name, value in asked.headers if name.lower() == "host")]
-    same = to.scheme == scheme and _end_of(scheme, to.netloc) in [_end_of(scheme, one) for one in hosts]
-    same = same and target.isascii() and target.isprintable()
-    if same and target == asked.target:
-        return _Elsewhere(f"{answer.status} to {secret.redact(target)}, which is the same place", None)
-    return _Elsewhere(f"{answer.status} to {secret.redact(target if same else foreign.line(place))}", target if same else None)
-
-
-def _end_of(scheme: str, authority: str) -> tuple[str | None, int | None]:
-    """Host and port that an authority names; the port of a scheme need not be written."""
-    try:
-        parts = urlsplit(f"//{authority}")
-        return parts.hostname, parts.port or {"http": 80, "https": 443}[scheme]
-    except ValueError:
-        return authority, None
 
 
 def _listed(statuses: Sequence[int]) -> str:
@@ -349,7 +310,7 @@ def _light(answer: HttpAnswer, before: Sequence[HttpAnswer]) -> HttpAnswer:
     return replace(answer, body=first.body if same else hashlib.sha256(answer.body).digest())
 
 
-def _statuses(asked: Asked, seen: _Sequence, status: int, place: _Elsewhere | None) -> Finding:
+def _statuses(asked: Asked, seen: _Sequence, status: int, place: Redirect | None) -> Finding:
     """Tell the statuses of the repeated answers, and what a client makes of them."""
     found, count = [answer.status for answer in seen.answers], len(seen.answers)
     limited = [answer for answer in seen.answers if answer.status == LIMITED]
@@ -399,11 +360,13 @@ def _missed(seen: _Sequence) -> Iterator[Finding]:
         yield _finding("unanswered", Severity.REJECT, sentence, unanswered=count)
 
 
-def _bodies(answers: Sequence[HttpAnswer]) -> Finding:
+def _bodies(asked: Asked, answers: Sequence[HttpAnswer]) -> Finding:
     """Tell whether all bodies are the same, and what of them is compared under load."""
     bodies, first = {answer.body for answer in answers}, answers[0]
     named, evidence = coding.name_of(first), {"bodies": len(bodies), "bytes": len(first.body)}
     alone = "under load only the status is held against them"
+    if asked.any_body:
+        return _finding("body", Severity.NOTE, f"--any-body was given: {alone}", **evidence)
     if len(bodies) > 1:
         return _finding("body", Severity.NOTE, f"{len(bodies)} different bodies in {len(answers)} answers: {alone}", **evidence)
     if named is not None and not coding.is_readable(named):

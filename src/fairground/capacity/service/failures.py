@@ -16,19 +16,23 @@ from fairground.model import Finding, Outcomes, Severity
 from fairground.model.plural import plural, with_verb
 
 CURVE = "the load curve"
+MAY_DIFFER = "if bodies may differ, as by a time in them: --any-body"
 MANY_BROKEN = 0.01
 """Connections that break: a share of the requests up to which they are a warning, for clients ask again on a new one."""
 
 
-def findings(tallies: Sequence[LoadTally], uncompared: str = "") -> tuple[Finding, ...]:
-    """Say what failed in these loads, gravest first. `uncompared`: why bodies were not to be compared, if so."""
+def findings(tallies: Sequence[LoadTally], uncompared: str = "", of_file: bool = False) -> tuple[Finding, ...]:
+    """Say what failed in these loads, gravest first. `uncompared`: why bodies were not to be compared, if so.
+
+    `of_file`: a file of requests says what is right, in place of the first answers.
+    """
     loops, curve = ([one for one in tallies if (one.load == CURVE) is wanted] for wanted in (False, True))
-    found = [*_failures("the closed loops", loops, beyond=False), *_failures(CURVE, curve, beyond=True)]
+    found = [*_failures("the closed loops", loops, False, of_file), *_failures(CURVE, curve, True, of_file)]
     found += [*_closed(tallies), *_unread(tallies, uncompared)]
     return tuple(sorted(found, key=lambda one: one.severity is not Severity.REJECT))
 
 
-def _failures(name: str, tallies: Sequence[LoadTally], beyond: bool) -> Iterator[Finding]:
+def _failures(name: str, tallies: Sequence[LoadTally], beyond: bool, of_file: bool) -> Iterator[Finding]:
     """One finding on the requests of some loads that got no good answer, with one of them as a sample."""
     for own in dict.fromkeys(one.own for one in tallies if one.own is not None):
         yield Finding("generator-errors", Severity.WARN, f"the generator itself could open too few connections: {own}")
@@ -40,6 +44,7 @@ def _failures(name: str, tallies: Sequence[LoadTally], beyond: bool) -> Iterator
     few = "none got a good answer" if not total.ok else f"{total.not_ok:,} got no good answer"
     sentence = f"of {plural(total.total, 'request')} of {name} {few}: {words}"
     sentence += answers.instance([sample for one in tallies for sample in one.samples], total)
+    sentence += f"; {MAY_DIFFER}" if total.wrong_body and not of_file else ""
     grave = total.not_ok > total.ok or not beyond and _unanswered(total)
     if grave and void is not None and not total.bad:
         grave, sentence = False, f"{sentence}; the machine was disturbed: {void}"

@@ -152,7 +152,7 @@ def visit(
         none_within_s=window_s if _ended_late(loops) else None,
         findings=(
             *(finding for part in parts for finding in part.findings),
-            *failures.findings([tally for part in parts for tally in part.tallies], _uncompared(seen, of_file)),
+            *failures.findings([tally for part in parts for tally in part.tallies], _uncompared(seen, of_file), of_file),
         ),
     )
     if seen is not None and not seen.good:

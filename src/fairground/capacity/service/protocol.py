@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from fairground.capacity.service.request import LIMITED, LONG_S, Asked, ServiceWire, is_safe
+from fairground.capacity.service.request import LONG_S, Asked, ServiceWire, is_safe
 from fairground.contract.exchange import CLOSED_WITHIN_S
-from fairground.contract.wire import HttpAnswer, Trouble
+from fairground.contract.wire import LIMITED, HttpAnswer, Trouble
 from fairground.model import Finding, Severity
 
 PAUSE_S = 0.002
@@ -192,10 +192,4 @@ def _head(asked: Asked, status: int) -> str | None:
 
 def wait_of(limited: HttpAnswer) -> float:
     """The seconds that a rate limit is waited for, by its answer."""
-    return min(_retry_after_s(limited) or LIMITED_S, LIMITED_S)
-
-
-def _retry_after_s(answer: HttpAnswer) -> float | None:
-    """The seconds after which a service wants to be asked again; None where it does not say, or says a date."""
-    text = answer.header("retry-after") or ""
-    return float(text) if text.isascii() and text.isdecimal() else None
+    return min(limited.retry_after_s or LIMITED_S, LIMITED_S)

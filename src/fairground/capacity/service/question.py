@@ -34,10 +34,10 @@ def ask_before(asked: Asked) -> Workload | None:
         return None
     tables = {name: _as_others(asked, table) for name, table in mix.tables.items()}
     found = Workload("try", mix.title, "", mix.requests, Audit(), None, data=tables)
-    filled, refused = supply.fill(found, None, ServerAddress(asked.host, asked.port, asked.tls))
+    filled, refused = supply.fill(found, None, ServerAddress(asked.host, asked.port, asked.tls, asked.patience_s))
     if refused is not None:
         behaviour.require_connection(asked)  # who is not there, or not believed, is told as without a file
-        raise LabError(refused, f"correct `{mix.file}`, or start the service so that it answers")
+        raise LabError(refused, f"correct `{mix.file}`, or let the service answer that request")
     KNOWN.remember(*mix.secrets_in(filled.rows))
     settled = [_settled(asked, one, filled) if one.name in mix.unsettled else one for one in mix.requests]
     return replace(filled, requests=tuple(replace(one, headers=_joined(_headers(asked), one.headers)) for one in settled))

@@ -9,8 +9,6 @@ from fairground.contract.wire import CaseWire, HttpAnswer
 from fairground.model.request_mix import RequestMix
 from fairground.model.wire import Tls, request_bytes
 
-LIMITED = 429
-"""The status of a rate limit."""
 SAFE = ("GET", "HEAD", "OPTIONS", "TRACE")
 LONG_S = 15.0
 """Where answers are slow, no check sends the request for longer."""
@@ -46,6 +44,8 @@ class Asked:
 
     expects: int | None = None
     """The status that is good; None: what the service itself answers tells."""
+    any_body: bool = False
+    """Whether bodies may differ: only the status is held against an answer."""
     follows: bool = False
     """Whether one redirect is followed, on the same host."""
     mix: RequestMix | None = None
