@@ -53,7 +53,7 @@ def test_two_that_are_started(tmp_path: Path) -> None:
     ports = free_port(), free_port()
     one, other = (f"sleep 60 | {shlex.quote(str(ENGINE))} null --port {port}" for port in ports)
     done = lab("try", "--url", f"http://127.0.0.1:{ports[0]}/", "--against", f"http://127.0.0.1:{ports[1]}/",
-               "--against-command", f"sh -c {shlex.quote(other)}", "--connections", "4", "--budget", "25s",
+               "--against-command", f"sh -c {shlex.quote(other)}", "--connections", "4", "--budget", "50s",
                "--results", str(tmp_path), "--", "sh", "-c", one)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "starts of both services" in done.stdout
