@@ -18,7 +18,7 @@ from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.measure import rounds
 from fairground.measure.rounds import RoundsEffort
-from fairground.model import CellSettings, LabError, Load, Topology, Workload
+from fairground.model import CellSettings, Finding, LabError, Load, Run, Severity, Topology, Verdict, Workload
 from fairground.model.contract import SqlFile
 from fairground.model.pair import Round, WindowPair, WindowTally
 from fairground.model.record import CapacityAsked, ComparisonAsked, Record
@@ -138,6 +138,43 @@ def test_means_of_two_runs_are_of_as_many_blocks() -> None:
     longer = replace(long, trials=(*(one for one in long.trials if one.block <= 2), *slow))
     told, _ = two_runs.compare_runs(longer, fixture.run(2))
     assert told and all(line.a == pytest.approx(line.b) for line in told)
+
+
+def test_what_is_rejected_in_one_run_is_told_and_called_nothing() -> None:
+    """A cell that no longer answers right is no line less, and the blocks that are left of it are not like the others."""
+    sound = fixture.run(4)
+    cell = next(one.cell for one in sound.trials if all(t.goodput_per_s for t in sound.trials if t.cell == one.cell))
+    wrong = Finding("wrong-answers", Severity.REJECT, "3 of 9 answers had a wrong body.")
+
+    def rejected(blocks: int) -> Run:
+        trials = [
+            replace(one, verdict=Verdict.REJECTED, findings=(wrong,)) if one.cell == cell and one.block <= blocks else one
+            for one in sound.trials
+        ]
+        return replace(sound, trials=tuple(trials))
+
+    lines, notes = two_runs.compare_runs(sound, rejected(4))
+    assert cell.id not in [line.cell for line in lines]
+    said = f"{cell.id}: B is rejected in 4 of 4 blocks, so nothing is called: 3 of 9 answers had a wrong body"
+    assert said in notes and two_runs.regression(rejected(4), sound) is None
+    lines, notes = two_runs.compare_runs(sound, rejected(2))
+    assert [(line.difference.word, line.need) for line in lines if line.cell == cell.id] == [(DifferenceWord.INCONCLUSIVE, None)]
+    assert said.replace("4 of 4", "2 of 4") in notes
+    assert two_runs.regression(sound, rejected(2)) == f"{cell.id} is rejected in B: 3 of 9 answers had a wrong body"
+    lines, notes = two_runs.compare_runs(sound, sound)
+    assert two_runs.regression(sound, sound) is None and not any(note.startswith(f"{cell.id}:") for note in notes)
+    assert [line.difference.word for line in lines if line.cell == cell.id] == [DifferenceWord.EQUIVALENT]
+
+
+def test_runs_without_a_number_in_common_speak_of_no_ratios() -> None:
+    """Where all of one run is rejected, only that is said; and cells of one run alone are counted."""
+    sound = fixture.run(2)
+    none = replace(sound, trials=tuple(replace(one, verdict=Verdict.REJECTED) for one in sound.trials))
+    lines, notes = two_runs.compare_runs(sound, none)
+    assert not lines and notes and not any("ratio" in note for note in notes)
+    fewer = replace(sound, plan=replace(sound.plan, slots=sound.plan.slots[:1]))
+    others = len({slot.cell for slot in sound.plan.slots}) - 1
+    assert f"{others} cells of A alone: nothing is compared of them" in two_runs.compare_runs(sound, fewer)[1]
 
 
 def test_a_comparison_without_a_number_is_no_success() -> None:

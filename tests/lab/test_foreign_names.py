@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ import pytest
 
 from builders.hostile import is_clean
 from builders.stored import new
+from cli.command import stored
 from fairground import records
+from fairground.cli.report import telling_damage
 from fairground.lab import lists, pages, site
 from fairground.lab.events import SiteRecord
 from fairground.lab.places import Places
-from fairground.model import Run
+from fairground.model import LabError, Run
 from report import fixture
 
 NAMES = {
@@ -60,6 +63,22 @@ def kept(results: Path, names: Mapping[str, str]) -> Path:
     lines = (folder / "entries.jsonl").read_text().splitlines()
     (folder / "entries.jsonl").write_text("".join(json.dumps(renamed(json.loads(line), names)) + "\n" for line in lines))
     return folder
+
+
+def test_a_number_that_is_none_is_one_sentence(tmp_path: Path) -> None:
+    """A record from elsewhere may count below zero: it is named, and pages that were there stay."""
+    run = fixture.run(2)
+    first = run.trials[0]
+    assert first.result is not None
+    wrong = replace(first, result=replace(first.result, window=replace(first.result.window, timeout=-1)))
+    folder = stored(replace(run, trials=(wrong, *run.trials[1:])), tmp_path)
+    (folder / "report.html").write_text("as it was")
+    said = f"the pages of `{folder.name}` cannot be made .ValueError: "
+    with pytest.raises(LabError, match=said) as caught, telling_damage(folder):
+        pages.report(folder)
+    assert "restore the folder" in (caught.value.hint or "") and (folder / "report.html").read_text() == "as it was"
+    with pytest.raises(RuntimeError), telling_damage(folder):
+        raise RuntimeError("the end of a verb")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from fairground.model import Run, Trial
+from fairground.model import Run, Trial, Verdict
 from fairground.model.record import RecordKind
 from fairground.report.site import history, site
 from fairground.report.site.site import RecordLine
@@ -88,6 +88,15 @@ def test_another_postgres_is_no_change_of_a_server() -> None:
         found = [one for one in history.histories(runs) if one.numbered]
         assert any(one.changed for one in found) is compared
         assert all(("not compared: PostgreSQL 18 → 17" in history.html(one)) is not compared for one in found)
+        assert all(("told: its runs are of PostgreSQL 18 → 17" in history.html(one)) is not compared for one in found)
+
+
+def test_a_cell_without_a_number_says_that_it_has_none() -> None:
+    """One run, all rejected: nobody has a number for it."""
+    first, _ = _runs("alder:inline", 0.4)
+    none = replace(first, trials=tuple(replace(one, verdict=Verdict.REJECTED) for one in first.trials))
+    page = history.html(history.histories([none])[0])
+    assert "No run has a number for it" in page and "One run has" not in page
 
 
 def test_the_site_leads_to_every_record_and_cell() -> None:

@@ -62,6 +62,14 @@ def test_what_it_tells_is_read(started: Any) -> None:
     assert json.dumps(state)
 
 
+def test_a_document_over_several_lines_is_read(started: Any) -> None:
+    """A comparison prints one document at its end: it says where the record is."""
+    made = started("import json; print(json.dumps({'schema': 1, 'lines': [], 'folder': '/r/two'}, indent=2))")
+    assert made.wait(20) == 0
+    state = made.state()
+    assert state["folder"] == "/r/two" and state["end"]["lines"] == []
+
+
 def test_it_ends_as_by_ctrl_c(started: Any) -> None:
     """While it runs its code is not known and what goes on is; stopped, it ends by its own way out."""
     made = started(WAITS)

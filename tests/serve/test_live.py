@@ -146,6 +146,27 @@ def test_a_measurement_by_clicks(served: Served) -> None:
         assert browser.named("Log.entryAdded") == []
 
 
+def test_a_comparison_can_be_stopped(served: Served) -> None:
+    """While it goes on there is a button; stopped, the page says so and shows no other record's name."""
+    program = chromium()
+    assert program is not None
+    with Browser(program) as browser:
+        browser.open(served.address, width_px=1280, height_px=900)
+        stacks = "document.querySelector('#run [name=stacks]').options"
+        browser.evaluate(f"for (const one of {stacks}) one.selected = ['healthy:asyncio', 'padded:asyncio'].includes(one.value)")
+        browser.evaluate("document.querySelector('#run [name=workloads]').value = 'ping'")
+        browser.evaluate("document.querySelector('#run [name=connections]').value = 8")
+        assert browser.evaluate("document.querySelectorAll('#run [name=stacks] option:checked').length") == 2
+        browser.evaluate("document.querySelector('#run [data-verb=compare]').click()")
+        assert eventually(lambda: browser.evaluate("document.getElementById('stop').offsetParent !== null"), 30)
+        assert browser.evaluate("document.getElementById('bar').hidden")
+        browser.evaluate("document.getElementById('stop').click()")
+        assert eventually(
+            lambda: browser.evaluate("document.getElementById('title').textContent").startswith("It was stopped"), 60
+        )
+        assert "./fairground compare" in browser.evaluate("document.getElementById('command').textContent")
+
+
 def test_a_stopped_measurement_is_kept(served: Served) -> None:
     """Stopped in its first window it ends as by Ctrl-C, and its record is there to go on with."""
     wish = {"verb": "run", "stacks": ["healthy:asyncio"], "workloads": ["ping"], "blocks": 5, "window": 60, "connections": 8}

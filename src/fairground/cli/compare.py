@@ -164,4 +164,5 @@ def _of_records(places: Places, a: str, b: str) -> Compared:
 def _of_runs(places: Places, a: str, b: str) -> Compared:
     one, other = (records.load_run(records.find_run(places.results, text)) for text in (a, b))
     lines, notes = two_runs.compare_runs(one, other)
-    return Compared(f"{other.id} against {one.id}", one.id, other.id, lines, notes)
+    wrong = two_runs.regression(one, other)
+    return Compared(f"{other.id} against {one.id}", one.id, other.id, lines, notes, wrong)

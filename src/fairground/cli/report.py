@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +22,9 @@ from fairground.lab import pages
 from fairground.lab.events import SiteRecord, SiteWritten
 from fairground.lab.places import Places
 from fairground.lab.site import write
-from fairground.model import LabError
+from fairground.model import LabError, foreign
 from fairground.model.record import CheckAsked, Record, RecordKind, StackChecked
+from fairground.records.shapes import MEND
 from fairground.report import parts
 from fairground.report.text import words
 
@@ -55,11 +58,23 @@ def report(_: typer.Context, given: Given) -> None:
     if (kind := records.kind_of(folder)) is not RecordKind.RUN:
         if asked:
             raise LabError(f"`{folder.name}` is a {kind}, and only a run has tables", "./fairground list runs")
-        _other(records.load(folder), kind, as_json)
+        with telling_damage(folder):
+            _other(records.load(folder), kind, as_json)
         return
-    written = pages.report(folder)
+    with telling_damage(folder):
+        written = pages.report(folder)
     parts.put(written.run, asked)
     say.the_summary(written.run, written.path, as_json, written.tried)
+
+
+@contextmanager
+def telling_damage(folder: Path) -> Iterator[None]:
+    """Turn what goes wrong with somebody's record into a LabError that names it: its numbers may be none."""
+    try:
+        yield
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # shapes say nothing of what numbers can be
+        said = foreign.line(f"{type(error).__name__}: {error}")
+        raise LabError(f"the pages of `{folder.name}` cannot be made ({said})", MEND) from error
 
 
 def _other(record: Record[Any, Any], kind: RecordKind | None, as_json: bool) -> None:

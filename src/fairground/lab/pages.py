@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,14 +22,14 @@ RUN_PAGE = records.SHAPES[RecordKind.RUN].page
 def report(folder: Path) -> Reported:
     """Write summary.csv, report.html, details.html and a page for each trial of a run, finished or not."""
     found = records.load_run(folder)
-    journal.replace(folder / "summary.csv", page.summary_csv(found).encode(), journal.SHARED)
-    path = folder / RUN_PAGE
-    for place, text in pages_of(found):
-        if place == RUN_PAGE:
-            journal.replace(path, text.encode(), journal.SHARED)
-            continue
+    summary, texts = page.summary_csv(found), pages_of(found)
+    own = tuple(itertools.islice(texts, 2))  # both are there before one is replaced: they show the same record
+    journal.replace(folder / "summary.csv", summary.encode(), journal.SHARED)
+    for place, text in own:
+        journal.replace(folder / place, text.encode(), journal.SHARED)
+    for place, text in texts:
         journal.put(folder, place, text)
-    return Reported(path, found, tried_of(found))
+    return Reported(folder / RUN_PAGE, found, tried_of(found))
 
 
 def pages_of(found: Run, home: str | None = None) -> Iterator[tuple[str, str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -74,7 +73,7 @@ def comparison_of(record: Record[ComparisonAsked, Round]) -> Compared:
         return Compared(title, asked.label_a, asked.label_b, (), (), rejected)
     decision = decision_of(record)
     took_s = math.fsum(one.took_s for one in made)
-    notes = caveats.of_rounds(asked, decision, took_s, record.head.machine.awake, sorted(os.sched_getaffinity(0)))
+    notes = caveats.of_rounds(asked, decision, took_s, record.head.machine.awake, record.head.machine.cores)
     notes = (*notes, *caveats.of_errors(made))
     lines = comparison.lines(_subject(asked), made, decision, asked.margin)
     called = None if asked.services is None else SIDES

@@ -64,6 +64,8 @@ class ComparisonLine:
     """Fewer ratios than these decide nothing."""
     tested: int = 1
     """The comparisons that are held to their number together, of which this is one."""
+    failed: bool = False
+    """True if others failed: then it is called nothing, for those that are left are the best."""
 
     @property
     def change(self) -> Change | None:
@@ -74,7 +76,7 @@ class ComparisonLine:
     @property
     def need(self) -> RoundsNeed | None:
         """The measurement that is still needed where the word is inconclusive; None elsewhere, and where no spread is known."""
-        if self.difference.word is not DifferenceWord.INCONCLUSIVE:
+        if self.difference.word is not DifferenceWord.INCONCLUSIVE or self.failed:
             return None
         return precision.need(self.ratios, self.margin, self.least, self.each_s, self.tested)
 

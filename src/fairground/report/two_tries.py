@@ -43,7 +43,7 @@ class _Kind:
             missed = [one for one in visits if one.objective == self.load and not one.kept_per_s]
             return sum(any(point.judgement.low is False for point in one.curve) for one in missed)
         loops = [loop for one in visits for loop in one.closed if loop.connections == self.connections and loop.void is None]
-        return sum(not loop.goodput_per_s for loop in loops) if self.more_is_better else 0
+        return sum(not loop.goodput_per_s for loop in loops)
 
 
 def _cost_us(loop: Closed) -> float | None:
@@ -69,7 +69,7 @@ def compare_tries(a: Sequence[Visit], b: Sequence[Visit]) -> tuple[tuple[Compari
             kind.load, kind.quantity, kind.unit, geometric_mean_of(one), geometric_mean_of(other),
             _held(found[kind], 0 if kind.count_failed([*a, *b]) else len(better[kind])),
             kind.more_is_better, tuple(differences.cross_ratios(one, other)), each="try", least=ENOUGH,
-            tested=tested,
+            tested=tested, failed=kind.count_failed([*a, *b]) > 0,
         )
         for kind, (one, other) in known.items()
     ]  # fmt: skip
@@ -91,7 +91,7 @@ def _kinds(visits: Sequence[Visit]) -> Iterator[_Kind]:
 
 
 def _failures(kinds: Sequence[_Kind], a: Sequence[Visit], b: Sequence[Visit]) -> Iterator[str]:
-    for kind in kinds:
+    for kind in {kind.load: kind for kind in reversed(kinds)}.values():  # of a loop once, and not of its CPU, too
         for name, some in (("A", a), ("B", b)):
             if count := kind.count_failed(some):
                 failed = "kept no rate" if kind.connections is None else "gave no good answer"

@@ -24,6 +24,7 @@ from fairground import records
 from fairground.lab import lists
 from fairground.lab.places import Places
 from fairground.model import LabError, foreign
+from fairground.model.record import RecordKind
 from fairground.records.site_folder import SiteFolder
 from fairground.report import frame
 from fairground.report.run import page
@@ -121,7 +122,7 @@ class Lab:
             job = self._job.state() if self._job is not None else None
             folder = Path(job["folder"]) if job is not None and job["folder"] else None
             begins = job is not None and job["code"] is None and folder is None
-            run, goes_on = (None, False) if begins else self._run(folder)
+            run, goes_on = (None, False) if begins or _is_other(folder) else self._run(folder)
             before = self._before  # read once: the drawer looks anew at any time
             here = (job is not None and job["code"] is None) or (before is not None and before.running)
             measures = here or goes_on
@@ -200,6 +201,14 @@ class Lab:
     @property
     def _is_drawing(self) -> bool:
         return self._pages is not None and self._pages.running
+
+
+def _is_other(folder: Path | None) -> bool:
+    """True for the record of something else than a run, which has a page and no picture."""
+    try:
+        return folder is not None and records.kind_of(folder) not in (None, RecordKind.RUN)
+    except LabError:
+        return False
 
 
 def _stamp(results: Path) -> object:

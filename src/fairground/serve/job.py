@@ -58,6 +58,15 @@ class JobProcess:
         return found if own and CHILD.encode() in words else None
 
 
+def _document(text: str) -> Mapping[str, Any] | None:
+    """The JSON object that a text is; None where it is none."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
 class LabJob:
     """A command of the lab while it runs, in a session of its own: a Ctrl-C in the terminal is for the server, which ends it."""
 
@@ -124,12 +133,14 @@ class LabJob:
         return code
 
     def _read_events(self, stream: IO[str]) -> None:
+        rest = list[str]()
         for line in stream:
-            try:
-                event = json.loads(line)
-            except json.JSONDecodeError:
-                continue  # a verb that prints text beside its JSON; stderr has what matters
-            self._take(event if isinstance(event, dict) else {})
+            if (event := _document(line)) is not None:
+                self._take(event)
+            else:
+                rest.append(line)  # of a document over several lines; of other text nothing is read
+        if (event := _document("".join(rest))) is not None:
+            self._take(event)
 
     def _take(self, event: Mapping[str, Any]) -> None:
         with self._lock:
@@ -144,6 +155,7 @@ class LabJob:
                     pass  # the record's folder has it
                 case _:
                     self._end = event
+                    self._folder = event.get("folder") or self._folder
 
     def _read_talk(self, stream: IO[str]) -> None:
         for line in stream:

@@ -77,6 +77,11 @@ class History:
         return any(one.change is not None for one in self.seen)
 
     @property
+    def other_postgres(self) -> str | None:
+        """The major versions of the last run that has another one than the run before it; None: all have one."""
+        return next((one.new_postgres for one in reversed(self.seen) if one.new_postgres is not None), None)
+
+    @property
     def numbered(self) -> tuple[CellView, ...]:
         return tuple(one for one in self.seen if one.rate_per_s is not None)
 

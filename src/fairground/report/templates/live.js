@@ -34,13 +34,14 @@
   }
   function outcome(job) {
     if (job.code === 0) return "It ended well.";
-    if (job.code === 130 || job.code < 0) return "It was stopped; what is finished is kept.";
+    if (job.code === 130 || job.code === -2 || job.code === -15) return "It was stopped; what is finished is kept.";
+    if (job.code < 0) return "Signal " + -job.code + " ended it; what is finished is kept.";
     return "It ended with code " + job.code + "; what it said stands below.";
   }
   function show(state) {
     var run = state.run, job = state.job, now = job && job.now;
     text("trouble", state.trouble || "");
-    id("going").hidden = !run;
+    id("bar").hidden = id("now").hidden = !run;
     id("overview").hidden = !state.drawn;
     id("open").hidden = !state.page;
     id("open").href = state.page;
@@ -53,6 +54,7 @@
       text("said", job.said.join("\n"));
       id("said").scrollTop = id("said").scrollHeight;
     }
+    if (!run && job) text("facts", job.folder ? job.folder.replace(/.*\//, "") : "");
     if (!run) { text("title", state.here ? (job && job.folder ? "Measuring: " + job.folder.replace(/.*\//, "") : "Beginning …") : job ? outcome(job) : "The lab"); return; }
     text("title", state.goes_on ? run.title + ": " + run.done + " of " + run.slots + " trials" : job ? outcome(job) : run.title + " is the last run");
     text("facts", run.run + (state.goes_on ? (run.left_s === null ? "" : " · at most " + duration(run.left_s) + " left") + (state.here ? "" : " · begun elsewhere, it is ended there") : state.drawing ? " · its pages are being written" : ""));
@@ -64,8 +66,9 @@
   function ask(place, document_) {
     id("refused").hidden = true;
     fetch(place, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(document_) }).then(function (answer) {
-      return answer.json().then(function (found) {
+      return answer.text().then(function (said) {
         if (answer.ok) return;
+        var found = /^application\/json/.test(answer.headers.get("content-type")) ? JSON.parse(said) : { error: said };
         text("refused", "✗ " + found.error + (found.hint ? " (" + found.hint + ")" : ""));
         id("refused").hidden = false;
       });
@@ -84,5 +87,7 @@
   show(first);
   var source = new EventSource("/events");
   source.onmessage = function (event) { show(JSON.parse(event.data)); };
-  source.onerror = function () { text("title", "The lab does not answer; this page tries again."); };
+  source.onerror = function () {
+    text("title", source.readyState === EventSource.CLOSED ? "The lab was started anew: open the address that it printed." : "The lab does not answer; this page tries again.");
+  };
 })();

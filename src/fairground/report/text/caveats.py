@@ -21,12 +21,12 @@ WIDE = 0.02
 """A half-width from which on it is said what would narrow the interval."""
 
 
-def of_rounds(asked: ComparisonAsked, decision: Decision, seconds: float, awake: bool, cores: Sequence[int]) -> tuple[str, ...]:
-    """Sentences, what was measured first. `awake`: whether processors were kept from idling; `cores`: those one may pin to."""
+def of_rounds(asked: ComparisonAsked, decision: Decision, seconds: float, awake: bool, cores: int) -> tuple[str, ...]:
+    """Sentences, what was measured first. `awake`: whether processors were kept from idling; `cores`: those of the machine."""
     return tuple(_of_rounds(asked, decision, seconds, awake, cores))
 
 
-def _of_rounds(asked: ComparisonAsked, decision: Decision, seconds: float, awake: bool, cores: Sequence[int]) -> Iterator[str]:
+def _of_rounds(asked: ComparisonAsked, decision: Decision, seconds: float, awake: bool, cores: int) -> Iterator[str]:
     took = words.seconds(seconds)
     both = "both servers" if asked.services is None else _both(asked.services)
     yield f"{plural(decision.pairs, 'pair')} of windows, in turns, over {plural(decision.rounds, 'start')} of {both}, in {took}"
@@ -87,12 +87,12 @@ def _two_modes(modes: ArmModes, label: str) -> str:
     )
 
 
-def _narrower(half_width: float | None, settings: CellSettings, cores: Sequence[int]) -> Iterator[str]:
+def _narrower(half_width: float | None, settings: CellSettings, cores: int) -> Iterator[str]:
     """Advise `--seats apart` where an interval is wide and there are cores to choose from.
 
     Roles with cores of their own meet less of the machine's other users.
     """
-    if half_width is not None and half_width > WIDE and not settings.pin and len(cores) > 1:
+    if half_width is not None and half_width > WIDE and not settings.pin and cores > 1:
         yield f"± {half_width:.1%} is wide: the roles share cores, and `--seats apart` gives each its own"
 
 
