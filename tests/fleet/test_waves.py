@@ -68,7 +68,7 @@ def begun(folder: Path, planned: Plan) -> Run:
 
 def measured(known: Run) -> tuple[Run, list[str]]:
     """The run after two hosts measured it, and what was said."""
-    events: list[Event] = list(hosts.measure_shares(known, TWO, {}))
+    events: list[Event] = list(hosts.measure_shares(known, TWO, {}, " --hosts hosts.toml"))
     assert [one.hosts for one in events if isinstance(one, Began)] == [2]  # the time that is left is told by it
     left_s = estimate_s(slot for slot in known.plan.slots if slot.number not in records.done_of(known.everything))
     assert [one.left_s for one in events if isinstance(one, Planned)] == [pytest.approx(left_s / 2)]
@@ -124,7 +124,8 @@ def test_a_wave_that_lost_a_trial_ends_the_run_openly(monkeypatch: pytest.Monkey
     known = begun(tmp_path, replace(plan(40), budget_s=3600.0))
     found, said = measured(known)
     assert fleet.waves == [[1, 2], [3, 4]] and not found.finished
-    assert said[0].endswith("is not measured: it broke") and said[-1].startswith("4 of 16 trials are missing; go on with: ")
+    again = f"./fairground run --resume {known.id} --hosts hosts.toml"
+    assert said[0].endswith("is not measured: it broke") and said[-1] == f"4 of 16 trials are missing; go on with: {again}"
     fleet.lost, fleet.waves = frozenset(), []
     found, said = measured(found)
     assert fleet.waves == [[], [4], [5, 6]] and found.finished and said == []

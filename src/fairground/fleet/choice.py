@@ -23,8 +23,6 @@ class Fleet:
     remarks: tuple[str, ...] = ()
     roles: tuple[str, ...] = about.ROLES
     client: Any = field(default=None, repr=False, compare=False)
-    again: str = ""
-    """The options that name them, for the command that goes on."""
 
     @property
     def seats(self) -> Seats:

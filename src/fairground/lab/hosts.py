@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ from fairground.inputs.hosts import HostsAsked
 from fairground.lab import setup
 from fairground.lab.events import Absent, Began, Event, Planned, Said, TrialDone
 from fairground.lab.preparation import Inputs
-from fairground.lab.run import check_plan, end, require_stacks, resumable, texts, without_own_version
+from fairground.lab.run import again_of, check_plan, end, require_stacks, resumable, texts, without_own_version
 from fairground.model import Ending, LabError, Plan, PlanSlot, Run, Stack, Suite, Trial
 from fairground.model.resume import database_of
 from fairground.records import host_trial
@@ -38,13 +37,7 @@ def fleet(asked: HostsAsked, roles: Sequence[str] = about.ROLES) -> Iterator[Fle
     at, certificate = tls.link(asked.address, asked.tls)
     with cluster.connect(at, certificate) as client:
         chosen = choose(cluster.members(client), setup.lab_version(), asked.hosts, str(at), roles)
-        yield replace(chosen, client=client, again=_again(asked))
-
-
-def _again(asked: HostsAsked) -> str:
-    """Write the options that name the hosts again."""
-    secured = [] if asked.tls is None else ["--tls", str(asked.tls)]
-    return " " + shlex.join(["--hosts", asked.address, *secured])
+        yield replace(chosen, client=client)
 
 
 def dry_run(suite: Suite, inputs: Inputs, hosts: int) -> Plan:
@@ -84,7 +77,7 @@ def run(suite: Suite, there: Fleet, inputs: Inputs) -> Generator[Event]:
         workloads=texts(frozen, workloads),
     )
     with resumable(folder, inputs), records.hold_record(folder):
-        yield from measure_shares(records.load_run(folder), there, _digests(chosen))
+        yield from measure_shares(records.load_run(folder), there, _digests(chosen), again_of(inputs))
     yield from end(folder, inputs)
 
 
@@ -98,7 +91,6 @@ def resume(folder: Path, there: Fleet, inputs: Inputs, budget_s: float | None = 
     left = records.left_of(known)
     if left and (not known.finished or budget_s is not None):
         known = records.with_budget(known, budget_s)
-        there = there if budget_s is None else replace(there, again=f"{there.again} --budget {budget_s:g}s")
         yield from map(Said, there.remarks)
         chosen = manifest.stacks_of(left, inputs.places.load_servers())
         require_stacks(known, left, chosen, inputs.places)
@@ -119,7 +111,8 @@ def resume(folder: Path, there: Fleet, inputs: Inputs, budget_s: float | None = 
         alike.require_kind(f"run `{known.id}` was begun on another kind of machine", known.machine, answers[0].machine)
         with resumable(folder, inputs, budget_s), records.hold_record(folder):
             records.reopen_run(folder, budget_s)
-            yield from measure_shares(replace(records.load_run(folder), plan=known.plan), there, _digests(chosen))
+            again = again_of(inputs, budget_s)
+            yield from measure_shares(replace(records.load_run(folder), plan=known.plan), there, _digests(chosen), again)
     yield from end(folder, inputs)
 
 
@@ -168,8 +161,11 @@ def _digests(chosen: Sequence[Stack]) -> dict[str, str]:
 # ---------------------------------------------------------------- measuring
 
 
-def measure_shares(known: Run, there: Fleet, digests: Mapping[str, str]) -> Generator[Event]:
-    """Have measured what is left of a run. At its end it is told what is missing. `digests`: server → hash of its sources."""
+def measure_shares(known: Run, there: Fleet, digests: Mapping[str, str], again: str) -> Generator[Event]:
+    """Have measured what is left of a run. At its end it is told what is missing.
+
+    `digests`: server → hash of its sources. `again`: the options with which the run goes on.
+    """
     yield Planned(known.plan, known.folder, plan.estimate_s(records.left_of(known)) / len(there.members))
     yield Began(known.plan, known.everything, len(there.members))
     asked = known.plan.slots
@@ -179,8 +175,8 @@ def measure_shares(known: Run, there: Fleet, digests: Mapping[str, str]) -> Gene
         asked = yield from _in_waves(known, there, digests)
     done = records.done_of(records.load_run(known.folder).everything)
     if missing := [slot for slot in asked if slot.number not in done]:
-        again = f"./fairground run --resume {known.id}{there.again}"
-        yield Said(f"{len(missing)} of {len(asked)} trials {'is' if len(missing) == 1 else 'are'} missing; go on with: {again}")
+        command = f"./fairground run --resume {known.id}{again}"
+        yield Said(f"{len(missing)} of {len(asked)} trials {'is' if len(missing) == 1 else 'are'} missing; go on with: {command}")
 
 
 def _in_waves(known: Run, there: Fleet, digests: Mapping[str, str]) -> Generator[Event, None, tuple[PlanSlot, ...]]:
