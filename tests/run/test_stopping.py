@@ -203,6 +203,19 @@ def test_a_run_that_is_to_decide_says_so_at_its_end() -> None:
     assert stopping.ending(DECIDED, blocks(8, 0.02), 600.0) is None
 
 
+def test_each_pair_is_decided_and_not_only_those_with_the_anchor() -> None:
+    """Two stacks far below the anchor may be alike: their own interval is held to the width, too."""
+    draw = numpy.random.default_rng(5)
+    levels = (("a:plain", 1.0), ("b:plain", 0.5), ("c:plain", 0.49))
+    whole = [
+        trial(stack, block, 10_000 * level * math.exp(draw.normal(0, 0.05))) for block in range(1, 13) for stack, level in levels
+    ]
+    assert stopping.ending(PLAN, whole, math.inf) is not None, "of the anchor's ratios a quarter is narrow enough"
+    assert stopping.ending(DECIDED, whole, math.inf) is None
+    two = [one for one in whole if one.cell.stack != "c:plain"]
+    assert stopping.ending(DECIDED, two, math.inf) is not None
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("until", list(Until))
 def test_equals_are_not_called_more_often_where_heats_end_apart(until: Until) -> None:

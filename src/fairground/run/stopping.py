@@ -107,14 +107,17 @@ def open_heats(plan: Plan, trials: Sequence[Trial]) -> frozenset[Cell]:
 
 
 def _done(until: Until, found: Comparison | None, blocks: int) -> bool:
-    """True if a field of this many blocks needs no more: every row of its comparison is as narrow as `until` wants it."""
+    """True if a field of this many blocks needs no more: its comparison is as narrow as `until` wants it.
+
+    Each stack is held against the anchor, or against each other one where pairs are to be decided.
+    """
     if found is None:
         return blocks >= LEAST_BLOCKS
     if not all(_known(row.estimate) for row in found.rows):
         return False
     if until is Until.NARROW:
         return all(narrow(row.estimate.interval().exp()) for row in found.rows)
-    return all(is_decided(row.estimate, found.pairs) for row in found.rows)
+    return all(_known(one) and is_decided(one, found.pairs) for one in found.estimates)
 
 
 def _known(found: Estimate) -> bool:

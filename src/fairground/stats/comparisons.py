@@ -108,6 +108,8 @@ class Comparison:
     """The stacks whose starts are of two groups: their means are of neither."""
     words: Mapping[tuple[str, str], Difference] = field(default_factory=dict)
     """What is said of each pair of stacks, the first over the second, held to their number; none where it is withdrawn."""
+    estimates: tuple[Estimate, ...] = ()
+    """Of all pairs of stacks that can be held against each other."""
 
     @property
     def pairs(self) -> int:
@@ -256,7 +258,8 @@ def compare(
     level = statistics.fmean(several[anchor].values())
     beside = {stack: statistics.fmean(logs.values()) - level for stack, logs in several.items()}
     order = sorted(several, key=lambda stack: -(estimates[stack].middle if stack in estimates else beside[stack]))
-    stand = _standings(measured, order, anchor, floor or 0.0)
+    between = _between(measured, order, anchor)
+    stand = differences.standings(order, between, floor or 0.0)
     words, tested = {stack: stand.words[stack, anchor] for stack in estimates}, len(stand.words)
     if withdrawn:
         stand = Standings((), {}, {})
@@ -275,13 +278,16 @@ def compare(
     ]
     ordered = tuple(sorted(rows, key=lambda row: -row.estimate.middle))
     starts = modes.of_starts({stack: {block: math.exp(log) for block, log in logs.items()} for stack, logs in several.items()})
-    return Comparison(quantity, anchor, ordered, stand.groups, stand.ranks, floor, withdrawn, modes=starts, words=stand.words)
+    return Comparison(
+        quantity, anchor, ordered, stand.groups, stand.ranks, floor, withdrawn, modes=starts, words=stand.words,
+        estimates=tuple(one for one in between.values() if one is not None),
+    )  # fmt: skip
 
 
-def _standings(measured: Measured, order: Sequence[str], anchor: str, floor: float) -> Standings:
-    """Compute the standings of a field's stacks by all pairs of them. A pair with the anchor is the other stack over it."""
+def _between(measured: Measured, order: Sequence[str], anchor: str) -> dict[tuple[str, str], Estimate | None]:
+    """Hold all pairs of a field's stacks against each other. A pair with the anchor is the other stack over it."""
     pairs = [(other, one) if one == anchor else (one, other) for one, other in itertools.combinations(order, 2)]
-    return differences.standings(order, {(a, b): measured.against((a, None), (b, None)) for a, b in pairs}, floor)
+    return {(a, b): measured.against((a, None), (b, None)) for a, b in pairs}
 
 
 @dataclass(frozen=True)
