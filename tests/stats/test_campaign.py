@@ -10,7 +10,7 @@ import pytest
 
 from fairground.model import Run, Trial, Verdict
 from fairground.report.run.controls import order_sentences
-from fairground.stats.order_effects import Campaign, Voids, _at_least, campaign
+from fairground.stats.order_effects import Campaign, Voids, _at_least, _predecessors, campaign, measured_order
 from report import fixture
 
 STACKS = ("alder:one", "birch:pool", "cedar:plain", "dogwood:orm")
@@ -34,6 +34,7 @@ def made(*, by_place: float = 0.0, by_heat: float = 0.0, noise: float = 0.01, bl
                 replace(
                     template,
                     number=len(trials) + 1,
+                    started_unix_s=float(len(trials)),
                     block=block,
                     attempt=1,
                     cell=replace(template.cell, stack=stack),
@@ -67,6 +68,18 @@ def test_what_a_busy_trial_leaves_behind_is_found() -> None:
     found = campaign(made(by_heat=-0.3))
     assert found.carried is not None and found.carried.shows
     assert found.carried.factor.low < math.exp(-0.3) < found.carried.factor.high
+
+
+def test_a_round_that_was_repeated_came_after_its_first_attempts() -> None:
+    """What went before a trial is what was measured before it, on its own host; numbers alone do not tell."""
+    first = made().trials[:3]
+    again = [replace(one, attempt=2, started_unix_s=one.started_unix_s + 60) for one in first]
+    there = [replace(one, machine="another", number=9) for one in first[:1]]
+    order = measured_order([one for both in zip(first, again, strict=True) for one in both] + there)
+    assert [(one.number, one.attempt) for one in order] == [(1, 1), (2, 1), (3, 1), (1, 2), (2, 2), (3, 2), (9, 1)]
+    assert [trial.number for trial, _ in _predecessors(order)] == [2, 3, 1, 2, 3]
+    shares = [one.host.busy_share for one in (*first, *again[:2]) if one.host]
+    assert [share for _, share in _predecessors(order)] == shares
 
 
 def test_a_significant_trifle_is_no_effect() -> None:

@@ -121,7 +121,7 @@ class Run:
 
     @property
     def everything(self) -> tuple[Trial, ...]:
-        """Results and controls, in the order in which they were measured."""
+        """Results and controls by their numbers, the attempts of each together."""
         return tuple(sorted((*self.trials, *self.controls), key=lambda trial: (trial.number, trial.attempt)))
 
     def limit(self, workload: str, postgres_version: int | None = None) -> Limit | None:

@@ -7,6 +7,7 @@ others' keeps the numbers of its calmer moments only.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -65,8 +66,16 @@ class Campaign:
 
 def campaign(run: Run) -> Campaign:
     """The effects of order on goodput, and who had the void attempts."""
-    everything = run.everything
+    everything = measured_order(run.everything)
     return Campaign(_effect(_places(everything)), _effect(_predecessors(everything)), _voids(everything), len(everything))
+
+
+def measured_order(trials: Sequence[Trial]) -> list[Trial]:
+    """Trials in the order in which they were measured, those of each host together.
+
+    A round that was void is measured again as a whole, after all of its first attempts.
+    """
+    return sorted(trials, key=lambda trial: (trial.machine or "", trial.started_unix_s, trial.number))
 
 
 Points = Sequence[tuple[Trial, float]]
@@ -84,7 +93,7 @@ def _places(everything: Sequence[Trial]) -> Points:
 
 def _predecessors(everything: Sequence[Trial]) -> Points:
     """Each trial beside the share of the machine that the trial before it kept busy."""
-    pairs = [(trial, before.host) for before, trial in zip(everything, everything[1:], strict=False)]
+    pairs = [(trial, before.host) for before, trial in itertools.pairwise(everything) if before.machine == trial.machine]
     return _numbered([(trial, host.busy_share) for trial, host in pairs if host is not None and host.busy_share is not None])
 
 
