@@ -187,3 +187,27 @@ def test_what_strangers_used_is_unknown_beside_roles_that_nobody_meters(
         session_of_both.load(Turns(("a", "b"), LOAD, 1.0, 1.0))
     known = lacking is None
     assert seen == [True, known, known, known]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from fairground.host import Keeper
+from fairground.measure.bench import Bench
+from fairground.model.error import ENDING
+with Keeper(os.environ) as keeper:
+    if sys.argv[1] == "killed":
+        os.kill(keeper.pid, signal.SIGKILL)
+        os.waitid(os.P_PID, keeper.pid, os.WEXITED | os.WNOWAIT)
+    try:
+        Bench(keeper, None, Path(sys.executable), (), 2).require()
+    except ENDING as error:
+        print(error.message)
+"""
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(("keeper", "told"), [("killed", "the keeper process was killed; "), ("alive", "")])
+def test_without_its_keeper_nothing_more_is_measured(keeper: str, told: str) -> None:
+    """That is no fault of the server whose start meets it first."""
+    assert check_output([sys.executable, "-c", KILLED, keeper], text=True)[:31] == told

@@ -146,3 +146,12 @@ def name_of(process: psutil.Process) -> str:
         return f"{process.pid} {process.name()}"
     except psutil.NoSuchProcess:
         return f"{process.pid}"
+
+
+def cpu_ns_of(process: psutil.Process) -> int:
+    """CPU time of a process so far; 0 for one that is gone."""
+    try:
+        times = process.cpu_times()
+    except psutil.NoSuchProcess:
+        return 0
+    return int((times.user + times.system) * 1e9)

@@ -57,7 +57,8 @@ class Bench:
         return Stand(here, {name: moment for there in self._hosts for name, moment in there.moment().items()})
 
     def require(self) -> None:
-        """MachineError where what every arm needs is gone: a host that a role is on, the database server, or the load engine."""
+        """MachineError where what every arm needs is gone: the keeper, a role's host, the database server, or the load engine."""
+        self.keeper.require()
         for there in self._hosts:
             there.require()
         if self.database is not None:

@@ -27,7 +27,8 @@ from psycopg import sql
 from psycopg.pq import PGconn, Ping
 
 from fairground.host import LOOPBACK, Child, Keeper, Meter, RoleMeter, Streams, disk, free_address, free_port
-from fairground.host.child import NO_NAMESPACE, OwnView
+from fairground.host.child import OwnView
+from fairground.host.refusal import NO_NAMESPACE
 from fairground.model import OWN_MAJOR, Durability, LabError, foreign, storing
 from fairground.postgres import packages, role, storage
 from fairground.postgres.address import DatabaseAddress
