@@ -37,6 +37,7 @@ from fairground.postgres.errorlog import LINE_PREFIX
 from fairground.postgres.libpq import close_ears, open_session
 from fairground.postgres.names import PLAIN
 from fairground.postgres.passwords import PasswordFile
+from fairground.postgres.session import OF_SUPERUSERS
 
 MAX_CLUSTERS = 8
 DURABILITY_HINT = "durability is a class: choose `durable` or `relaxed`"
@@ -47,7 +48,11 @@ OURS = {
         "it is how servers and lab find the database",
     ),
     "log_line_prefix": "it is how the lab tells whose error a line of the log is",
-    "log_min_messages": "it is how the lab learns which connections the database refused",
+    **dict.fromkeys(
+        ("log_min_messages", "logging_collector", "log_destination"),
+        "it is how the lab learns which connections the database refused",
+    ),
+    **dict.fromkeys(OF_SUPERUSERS, "it is what the audit relies on: else it sees nothing of what servers do"),
 }
 """Settings that cannot be replaced, and why."""
 SUPERUSER = "fairground"
