@@ -23,7 +23,7 @@ class Resident:
 
     @property
     def quota_periods(self) -> tuple[int, int] | None:
-        """Scheduler periods of its groups, and those in which they were out of a quota; None where no group has one."""
+        """Scheduler periods of its groups, and those in which they were out of a quota; None where that is not told."""
         return cgroup.periods_of(self.pids[0]) if self.pids else None
 
     def alive(self) -> list[Process]:
