@@ -16,12 +16,14 @@ from fairground.host.child import Child, Keeper, OwnView
 from fairground.host.listening import listen_queues, most_waiting, server_ends, sockets_of
 from fairground.host.network import wait_ready
 from fairground.host.streams import Streams
-from fairground.model import CellSettings, Finding, Server, Severity, Stack, storing
+from fairground.model import CellSettings, Finding, MachineError, Server, Severity, Stack, storing
 from fairground.model.contract import CompiledDatabase, Ready, fill_names
 
 Under = Callable[[Sequence[str], Path], Sequence[str]]
 OTHERS = "docs/contracts.md has what a contract asks, and `./fairground try URL` measures a server without one"
 """What to do with a server that is up, and does not know the contract."""
+GIVE_ADDRESS = "give its address in `--database`: postgresql://USER:PASSWORD@ADDRESS:PORT/DATABASE"
+"""What to do where a server with a compiled-in database could not be shown it."""
 
 
 def values_of(settings: CellSettings, host: str, port: int, database_url: str) -> dict[str, str]:
@@ -99,8 +101,19 @@ def _hosts(database: CompiledDatabase, values: Mapping[str, str], beside: Path) 
     file = beside.with_name("hosts")
     with storing(file):
         everybody = Path("/etc/hosts").read_text(encoding="utf-8", errors="replace")
-        file.write_text(f"{socket.gethostbyname(values['database_host'])} {database.host}\n{everybody}", encoding="utf-8")
+        file.write_text(f"{_address_of(values['database_host'])} {database.host}\n{everybody}", encoding="utf-8")
     return file
+
+
+def _address_of(host: str) -> str:
+    """An address of the database's host, of version 4 where it has one. MachineError where its name leads nowhere."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except socket.gaierror as error:
+        raise MachineError(
+            f"`{host}`, the database's host, has no address: {str(error.strerror).lower()}", GIVE_ADDRESS
+        ) from error
+    return str(min(found, key=lambda one: one[0] is not socket.AF_INET)[4][0])
 
 
 def ready_of(server: Server) -> Ready:
