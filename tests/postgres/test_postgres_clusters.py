@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -310,3 +311,24 @@ def test_a_port_that_is_taken_at_every_address_is_not_had() -> None:
     """Who listens at all addresses has it at each."""
     with socket.create_server(("0.0.0.0", 0)) as taken:
         assert free_address(taken.getsockname()[1]) is None
+
+
+@pytest.mark.parametrize(
+    ("refused", "said"),
+    [
+        (OSError(errno.ENOLCK, "No locks available"), "cannot be locked on its file system: No locks available"),
+        (BlockingIOError(errno.EAGAIN, "held"), "8 other runs use the embedded PostgreSQL"),
+    ],
+)
+def test_a_file_system_without_locks_is_no_crowd(
+    refused: OSError, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To wait for other runs would be of no use there; another folder is."""
+
+    def refuse(*_: object) -> None:
+        raise refused
+
+    monkeypatch.setattr(embedded.fcntl, "flock", refuse)
+    with pytest.raises(LabError, match=said) as caught:
+        embedded.Cluster.claim(tmp_path, 18, tmp_path)
+    assert caught.value.exit_code == 3 and ("FAIRGROUND_CACHE" in str(caught.value.hint)) is ("file system" in said)

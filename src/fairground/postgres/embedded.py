@@ -29,7 +29,7 @@ from psycopg.pq import PGconn, Ping
 from fairground.host import LOOPBACK, Child, Keeper, Meter, RoleMeter, Streams, disk, free_address, free_port
 from fairground.host.child import OwnView
 from fairground.host.refusal import NO_NAMESPACE
-from fairground.model import OWN_MAJOR, Durability, LabError, foreign, storing
+from fairground.model import OWN_MAJOR, Durability, LabError, StorageError, foreign, storing
 from fairground.postgres import packages, role, storage
 from fairground.postgres.address import DatabaseAddress
 from fairground.postgres.database import HOME, Database
@@ -111,8 +111,12 @@ class Cluster:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return cls(folder, lock, programs)
-            except OSError:
+            except BlockingIOError:
                 lock.close()
+            except OSError as error:
+                lock.close()
+                sentence = f"`{folder}` cannot be locked on its file system: {foreign.line(str(error.strerror))}"
+                raise StorageError(sentence, "name a folder on a local disk: FAIRGROUND_CACHE=DIR") from error
         raise LabError(f"{MAX_CLUSTERS} other runs use the embedded PostgreSQL", hint="wait for one of them to end", exit_code=3)
 
     def start(self, keeper: Keeper, durability: Durability) -> Database:
