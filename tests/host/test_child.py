@@ -187,6 +187,32 @@ def test_processes_are_known_without_a_group(groupless: Keeper) -> None:
         other.stop(grace_s=0.3)
 
 
+@pytest.mark.live
+@pytest.mark.parametrize("leads", [False, True], ids=["member", "leader"])
+def test_who_has_the_number_of_an_ended_child_is_left_alone(leads: bool, groupless: Keeper) -> None:
+    """It is no process of that child, and not killed with it, even where it leads a session of that number."""
+    child = python(groupless, "pass")
+    assert child.wait(PATIENCE_S) == 0
+    with subprocess.Popen(["sleep", "600"], start_new_session=leads) as stranger:
+        try:
+            child.pid = stranger.pid  # as if the kernel had used it again
+            groupless._exits[stranger.pid] = 0
+            assert child.alive() == [] and child.stop(grace_s=0.0).strays == ()
+            assert stranger.poll() is None
+        finally:
+            groupless._exits.pop(stranger.pid, None)
+            stranger.kill()
+
+
+@pytest.mark.live
+def test_what_an_ended_child_left_is_its_own(groupless: Keeper) -> None:
+    """Who is in its session is known after its end, and those below."""
+    child = python(groupless, "import os, time; os.fork() or (os.fork(), time.sleep(600))")
+    assert child.wait(PATIENCE_S) == 0
+    assert eventually(lambda: len(child.alive()) == 2)
+    assert len(child.stop(grace_s=0.0).strays) == 2 and child.alive() == []
+
+
 DAEMON = """
 import os, sys, time
 if os.fork() == 0:

@@ -197,6 +197,10 @@ class Keeper:
         self._receive(wait_for=None)
         return self._exits.get(pid)
 
+    def has_told_end(self, pid: int) -> bool:
+        """True if the end of a child was told of by now. Nothing is received, so that any thread may ask."""
+        return pid in self._exits
+
     def orphans(self) -> list[psutil.Process]:
         """Processes that lost their parent and came back to the keeper: daemons that forked twice."""
         try:
@@ -337,7 +341,7 @@ class Child:
         """The process and its descendants, as the kernel shows them now. One that can no longer be told to be its is left out."""
         pids = self.group.pids()
         if pids is None:
-            return below([self.pid], session=self.pid)
+            return below([] if self._keeper.has_told_end(self.pid) else [self.pid], session=self.pid)
         return [one for one in map(look, pids) if one and one.runs]
 
     def processes(self) -> list[psutil.Process]:
@@ -414,7 +418,8 @@ class Child:
         """Its processes that have left its group, where it has one: what they use is counted and limited by nobody."""
         if self.group.pids() is None:
             return ()
-        own = [psutil.Process(self.pid)] if psutil.pid_exists(self.pid) else []
+        ended = self._keeper.has_told_end(self.pid) or not psutil.pid_exists(self.pid)
+        own = [] if ended else [psutil.Process(self.pid)]
         found = [process for one in own for process in (one, *descendants_of(one))] + self._lost()
         inside = set(self.group.pids() or ())  # read last: what is below by now has been put into it
         return tuple(name_of(one) for one in found if one.pid not in inside and is_running(one))
