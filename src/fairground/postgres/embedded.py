@@ -82,6 +82,20 @@ def start(
     return cluster.start(keeper, durability)
 
 
+def require_unused(parent: Path) -> None:
+    """Raise LabError where a lab uses one of the clusters in a folder."""
+    for path in sorted(parent.glob("*/lock")):
+        with storing(path), open(path) as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise LabError(
+                    f"another run uses the database in `{path.parent}`", "wait for its end, or interrupt it"
+                ) from error
+            except OSError:
+                continue  # there are no locks on its file system, so that nobody uses it
+
+
 class Cluster:
     """One data folder with its lock. Who holds the lock may do with the folder what it must."""
 
