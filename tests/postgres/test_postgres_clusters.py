@@ -17,6 +17,7 @@ import psutil
 import psycopg
 import pytest
 
+from builders.children import is_alive
 from builders.contracts import SEEDS
 from builders.paths import ROOT
 from builders.waiting import eventually
@@ -222,6 +223,35 @@ def test_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
         embedded.binary("postgres")
     assert caught.value.message == "the package with the embedded PostgreSQL is not installed"
     assert caught.value.hint == "./fairground doctor --install"
+
+
+INITIALISES = """
+import os, sys
+from pathlib import Path
+from fairground.host import Keeper
+from fairground.model import Durability
+from fairground.postgres.embedded import Cluster
+folder = Path(sys.argv[1])
+with Keeper(os.environ) as keeper:
+    Cluster.claim(folder, 18, folder).start(keeper, Durability.RELAXED)
+"""
+"""A lab that makes a cluster by the `initdb` in a folder."""
+
+
+@pytest.mark.live
+def test_a_killed_lab_leaves_no_initdb_behind(tmp_path: Path) -> None:
+    """What the next lab takes away would be written by it else."""
+    notes, program = tmp_path / "notes", tmp_path / "initdb"
+    program.write_text(f"#!/bin/sh\necho $$ > {notes}.new; mv {notes}.new {notes}; sleep 600 & wait\n")
+    program.chmod(0o755)
+    with subprocess.Popen([sys.executable, "-c", INITIALISES, str(tmp_path)]) as lab:
+        try:
+            assert eventually(notes.exists)
+            initdb = psutil.Process(int(notes.read_text()))
+            both = [initdb, *initdb.children()]
+        finally:
+            lab.kill()
+    assert eventually(lambda: not any(is_alive(one) for one in both))
 
 
 ORDINARY = """

@@ -28,7 +28,6 @@ from psycopg.pq import PGconn, Ping
 
 from fairground.host import LOOPBACK, Child, Keeper, Meter, RoleMeter, Streams, disk, free_address, free_port
 from fairground.host.child import OwnView
-from fairground.host.refusal import NO_NAMESPACE
 from fairground.model import OWN_MAJOR, Durability, LabError, StorageError, foreign, storing
 from fairground.postgres import packages, role, storage
 from fairground.postgres.address import DatabaseAddress
@@ -40,6 +39,7 @@ from fairground.postgres.passwords import PasswordFile
 from fairground.postgres.session import OF_SUPERUSERS
 
 MAX_CLUSTERS = 8
+INITDB_S = 600.0
 DURABILITY_HINT = "durability is a class: choose `durable` or `relaxed`"
 OURS = {
     **dict.fromkeys(("fsync", "synchronous_commit", "full_page_writes"), DURABILITY_HINT),
@@ -137,7 +137,7 @@ class Cluster:
         """Recover what an earlier run left, make the cluster on first use, start it; no arm's database is there yet."""
         self._end_leftover()
         if not (self.data / "PG_VERSION").exists():
-            self._initialise()
+            self._initialise(keeper)
         self._launch(keeper, durability)
         database = self._database(self._password())
         if self.clients:
@@ -287,7 +287,7 @@ class Cluster:
             tail = "(none)" if code is None else f"(none; it ended with {code})"
         raise LabError("the embedded PostgreSQL did not start", hint=f"its last words:\n{tail}", exit_code=3)
 
-    def _initialise(self) -> None:
+    def _initialise(self, keeper: Keeper) -> None:
         """`initdb` into a folder beside, moved into place when it is whole."""
         fresh = self.folder / "data.new"
         shutil.rmtree(fresh, ignore_errors=True)
@@ -310,15 +310,29 @@ class Cluster:
             "--no-sync",
             "--no-instructions",
         ]
-        if os.geteuid() == 0:
-            command = ["unshare", "--user", "--map-user=1000", "--map-group=1000", *command]
-        done = subprocess.run(command, env=_environment(), capture_output=True, encoding="utf-8", errors="replace")
-        pwfile.unlink()
-        if done.returncode != 0:
+        try:
+            code, said = self._carry_out(keeper, command)
+        finally:
+            pwfile.unlink(missing_ok=True)
+        if code != 0:
             shutil.rmtree(fresh, ignore_errors=True)
-            raise _initdb_failed(done.stderr, self.folder)
+            raise _initdb_failed(said, self.folder)
         shutil.rmtree(self.data, ignore_errors=True)
         fresh.rename(self.data)
+
+    def _carry_out(self, keeper: Keeper, command: Sequence[str]) -> tuple[int | None, str]:
+        """Carry out a command that ends with the lab: its exit code (None: it took too long), and what it said of errors."""
+        view = OwnView(map_user=os.geteuid() == 0)
+        with open(os.memfd_create("errors"), "w+b") as errors:
+            child = keeper.spawn(
+                command, role="initdb", env=_environment(), cwd=self.folder, streams=Streams(stderr=errors), view=view
+            )
+            try:
+                code = child.wait(INITDB_S)
+            finally:
+                child.stop(grace_s=0.0)
+            errors.seek(0)
+            return code, errors.read().decode(errors="replace")
 
     def _end_leftover(self) -> None:
         """End a postmaster that an earlier, killed lab left on this folder, and its stale lock file."""
@@ -344,12 +358,9 @@ def _close_own_databases(database: Database) -> None:
 def _initdb_failed(said: str, folder: Path) -> LabError:
     """The error that says why no cluster could be made in this folder, in the words of the program."""
     lines = [line for line in said.splitlines() if line.strip()] or ["it said nothing"]
-    namespaces = any(line.startswith("unshare:") for line in lines)
-    # A namespace too many is refused in the words of a full disk.
-    if not namespaces and (refused := storage.storage_error(said, folder)):
+    if refused := storage.storage_error(said, folder):
         return refused
-    hint = NO_NAMESPACE if namespaces else None
-    return LabError(f"initdb failed: {foreign.line(lines[0], foreign.SENTENCE_CHARACTERS)}", hint, 3)
+    return LabError(f"initdb failed: {foreign.line(lines[0], foreign.SENTENCE_CHARACTERS)}", exit_code=3)
 
 
 def binary(name: str) -> Path:
