@@ -201,7 +201,7 @@ def test_each_version_starts(keeper: Keeper, cache: Path, version: int) -> None:
         database.reset(SEEDS.data(1))
         assert database.version().split(".")[0] == str(version)
         assert database.owner is not None and database.owner.log.parent.name.startswith(f"{version}-")
-        known = embedded.known_settings(packages.programs(version, cache, os.environ))
+        known = embedded.known_settings(packages.programs(version, cache, keeper))
         assert {name.lower() for name in embedded.settings(Durability.RELAXED)} <= known
     finally:
         database.stop()

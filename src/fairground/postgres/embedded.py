@@ -74,7 +74,7 @@ def start(
     start; the hint has its log's last lines. `clients`: addresses of other machines that may connect, with a new password.
     `port`: the one at which it is wanted, at an address of its own; without that it has a port of the lab's choice.
     """
-    programs = packages.programs(version, folder, keeper.environ)
+    programs = packages.programs(version, folder, keeper)
     check(overrides or {}, programs)
     cluster = Cluster.claim(folder / "postgres", version, programs)
     cluster.overrides, cluster.clients = dict(overrides or {}), tuple(clients)
