@@ -135,7 +135,7 @@ class World:
 
     def bench(self) -> Bench:
         """What a session is given."""
-        keeper = SimpleNamespace(spun_ns=lambda: None, awake=False, groups=Groups(None, ()), environ={})
+        keeper = SimpleNamespace(require=lambda: None, spun_ns=lambda: None, awake=False, groups=Groups(None, ()), environ={})
         return Bench(cast(Any, keeper), cast(Any, FakeDatabases(self)), Path(__file__), (), cores=2)
 
     def moved_into(self, monkeypatch: pytest.MonkeyPatch) -> World:

@@ -54,6 +54,21 @@ def test_what_is_no_address(text: str, message: str) -> None:
     assert caught.value.exit_code == 2
 
 
+@pytest.mark.parametrize("name", [tls.KEY, tls.CERTIFICATE, "cert.pem"])
+def test_a_file_of_somebody_elses_is_left_as_it_is(name: str, tmp_path: Path) -> None:
+    """Half of a certificate is no fleet's. Beside other files one is made, and its key is its owner's alone."""
+    theirs = tmp_path / name
+    theirs.write_text("precious")
+    theirs.chmod(0o644)
+    if name == "cert.pem":
+        assert tls.make_certificate(tmp_path).key.stat().st_mode & 0o077 == 0
+    else:
+        with pytest.raises(LabError, match="is no fleet's, and is left as it is"):
+            tls.make_certificate(tmp_path)
+        assert list(tmp_path.iterdir()) == [theirs]
+    assert theirs.read_text() == "precious" and theirs.stat().st_mode & 0o777 == 0o644
+
+
 def test_a_certificate_is_made_once(tmp_path: Path) -> None:
     """It vouches for itself, its key is its owner's alone, and a second start keeps it."""
     folder = tmp_path / "own"

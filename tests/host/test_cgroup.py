@@ -13,6 +13,7 @@ from builders.waiting import eventually
 from fairground.host import Limits, cgroup
 from fairground.host.bounds import ResourceBounds
 from fairground.host.cgroup import Group, Groups
+from fairground.host.surroundings import Surroundings
 
 
 def fake(folder: Path, **files: str) -> Path:
@@ -210,9 +211,24 @@ def test_the_quota_of_a_group_above_is_read(version: int, tmp_path: Path, monkey
     top = tmp_path if version == 2 else tmp_path / "cpu"
     own = top / "box" / "inner"
     own.mkdir(parents=True)
-    (own / "cpu.stat").write_text("usage_usec 5\n" if version == 2 else "nr_periods 0\nnr_throttled 0\n")
+    (own / "cpu.stat").write_text("usage_usec 5\n")
     line = "0::/box/inner" if version == 2 else "7:memory:/elsewhere\n4:cpu,cpuacct:/box/inner"
     monkeypatch.setattr(cgroup.Path, "read_text", lambda self, read=Path.read_text: line if "/proc/" in str(self) else read(self))
     assert cgroup.periods_of(1, tmp_path) is None
+    (own / "cpu.stat").write_text("nr_periods 0\nnr_throttled 0\n")
+    assert cgroup.periods_of(1, tmp_path) == (0, 0)
     (top / "box" / "cpu.stat").write_text("nr_periods 80\nnr_throttled 31\n")
     assert cgroup.periods_of(1, tmp_path) == (80, 31)
+
+
+def test_the_quota_of_a_group_above_the_lab_is_the_labs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session's scope without one, in the slice of a user who has one: what that loses spoils a window of the lab's."""
+    own = tmp_path / "user.slice" / "session-3.scope"
+    own.mkdir(parents=True)
+    (own / "cpu.stat").write_text("usage_usec 5\nnr_periods 0\nnr_throttled 0\n")
+    line = "0::/user.slice/session-3.scope"
+    monkeypatch.setattr(cgroup.Path, "read_text", lambda self, read=Path.read_text: line if self.name == "cgroup" else read(self))
+    monkeypatch.setattr(cgroup.periods_of, "__defaults__", (tmp_path,))
+    assert (Surroundings.now().periods, Surroundings.now().throttled_periods) == (0, 0)
+    (own.parent / "cpu.stat").write_text("usage_usec 5\nnr_periods 1000\nnr_throttled 900\n")
+    assert (Surroundings.now().periods, Surroundings.now().throttled_periods) == (1000, 900)

@@ -17,8 +17,9 @@ from builders.children import ENVIRONMENT, TREE, is_alive, python
 from builders.paths import ROOT
 from builders.waiting import PATIENCE_S, eventually
 from fairground.host import Child, Keeper, Streams
+from fairground.host.cgroup import Group
 from fairground.host.child import OwnView
-from fairground.model import LabError
+from fairground.model import LabError, MachineError
 
 
 @pytest.mark.live
@@ -38,7 +39,7 @@ def test_missing_program(keeper: Keeper) -> None:
     with pytest.raises(LabError) as caught:
         keeper.spawn(["no-such-program"], role="absent", env=ENVIRONMENT)
     assert caught.value.message == "cannot start `no-such-program`: no such file or directory"
-    assert caught.value.exit_code == 3
+    assert caught.value.exit_code == 3 and not isinstance(caught.value, MachineError)
     assert not any(list(folder.glob("absent-*")) for folder in keeper.groups.folders)
 
 
@@ -59,8 +60,8 @@ def test_hosts_of_its_own(keeper: Keeper, tmp_path: Path) -> None:
 
 @pytest.mark.live
 def test_hosts_that_are_not_there(keeper: Keeper, tmp_path: Path) -> None:
-    """What cannot be laid over /etc/hosts is a LabError, and nothing is started."""
-    with pytest.raises(LabError, match="^cannot start `true`: /etc/hosts cannot be laid over"):
+    """What cannot be laid over /etc/hosts is no fault of a server, and nothing is started."""
+    with pytest.raises(MachineError, match="^cannot start `true`: /etc/hosts cannot be laid over"):
         keeper.spawn(["true"], role="server", env=ENVIRONMENT, view=OwnView(hosts=tmp_path / "nowhere"))
 
 
@@ -69,6 +70,26 @@ def test_missing_folder(keeper: Keeper, tmp_path: Path) -> None:
     """A working folder that is not there is a LabError as well."""
     with pytest.raises(LabError, match="^cannot start `true`: no such file or directory$"):
         keeper.spawn(["true"], role="absent", env=ENVIRONMENT, cwd=tmp_path / "nowhere")
+
+
+@pytest.mark.live
+def test_a_group_that_is_gone_is_no_fault_of_the_program(keeper: Keeper, tmp_path: Path) -> None:
+    """What the machine refuses before the program is reached is the machine's."""
+    with pytest.raises(MachineError, match="^cannot start `true`: no such file or directory$"):
+        keeper.spawn(["true"], role="absent", env=ENVIRONMENT, group=Group(2, (tmp_path / "gone",)))
+
+
+@pytest.mark.live
+def test_an_order_longer_than_a_message_ends_nothing(keeper: Keeper) -> None:
+    """It is a sentence on the environment; what runs goes on, and shorter orders are carried out."""
+    earlier = keeper.spawn(["sleep", "60"], role="server", env=ENVIRONMENT)
+    with pytest.raises(MachineError, match="longer than the kernel lets one message be"):
+        keeper.spawn(["true"], role="absent", env={**ENVIRONMENT, "LONG": "ä" * 100_000})
+    later = keeper.spawn(["true"], role="server", env={**ENVIRONMENT, "LONG": "a" * 90_000})
+    assert later.wait(PATIENCE_S) == 0 and earlier.exit_code() is None
+    assert not any(list(folder.glob("absent-*")) for folder in keeper.groups.folders)
+    earlier.stop()
+    later.stop()
 
 
 @pytest.mark.live
@@ -164,6 +185,32 @@ def test_processes_are_known_without_a_group(groupless: Keeper) -> None:
     finally:
         one.stop(grace_s=0.3)
         other.stop(grace_s=0.3)
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("leads", [False, True], ids=["member", "leader"])
+def test_who_has_the_number_of_an_ended_child_is_left_alone(leads: bool, groupless: Keeper) -> None:
+    """It is no process of that child, and not killed with it, even where it leads a session of that number."""
+    child = python(groupless, "pass")
+    assert child.wait(PATIENCE_S) == 0
+    with subprocess.Popen(["sleep", "600"], start_new_session=leads) as stranger:
+        try:
+            child.pid = stranger.pid  # as if the kernel had used it again
+            groupless._exits[stranger.pid] = 0
+            assert child.alive() == [] and child.stop(grace_s=0.0).strays == ()
+            assert stranger.poll() is None
+        finally:
+            groupless._exits.pop(stranger.pid, None)
+            stranger.kill()
+
+
+@pytest.mark.live
+def test_what_an_ended_child_left_is_its_own(groupless: Keeper) -> None:
+    """Who is in its session is known after its end, and those below."""
+    child = python(groupless, "import os, time; os.fork() or (os.fork(), time.sleep(600))")
+    assert child.wait(PATIENCE_S) == 0
+    assert eventually(lambda: len(child.alive()) == 2)
+    assert len(child.stop(grace_s=0.0).strays) == 2 and child.alive() == []
 
 
 DAEMON = """

@@ -75,13 +75,13 @@ def test_what_cgroups_lose(facts: dict[str, Any], state: str, sentence: str, fix
     ("facts", "state", "fix"),
     [
         ({"root": False}, "ok", None),
-        ({"root": False, "namespaces": "sysctl x"}, "ok", None),
+        ({"root": False, "namespaces": "sysctl x"}, "note", "sysctl x"),
         ({}, "ok", None),
         ({"namespaces": "sysctl x"}, "lacking", "sysctl x"),
     ],
 )
-def test_only_root_needs_user_namespaces(facts: dict[str, Any], state: str, fix: str | None) -> None:
-    """Root cannot run PostgreSQL without them, and is told the command; an ordinary user lacks nothing."""
+def test_root_needs_user_namespaces_most(facts: dict[str, Any], state: str, fix: str | None) -> None:
+    """Root cannot run PostgreSQL without them; an ordinary user lacks them for few servers. Both are told the command."""
     line = said(**facts)["user"]
     assert (line.state, line.fix) == (state, fix)
 
@@ -163,6 +163,14 @@ def test_facts_are_read(tmp_path: Path) -> None:
     found = isolation.read(root, (2, 3), 1000)
     assert (found.container, found.quota, found.usable, found.processors, found.root) == ("Docker", 1.5, 2, 8, False)
     assert found.namespaces == "sysctl -w user.max_user_namespaces=1000"
+
+
+@pytest.mark.parametrize(("uid", "restricted", "lacks"), [(1000, "1", True), (1000, "0", False), (0, "1", False)])
+def test_apparmor_restricts_ordinary_users(tmp_path: Path, uid: int, restricted: str, lacks: bool) -> None:
+    """Root is not held by it."""
+    kernel = {"proc/sys/user/max_user_namespaces": "9", "proc/sys/kernel/apparmor_restrict_unprivileged_userns": restricted}
+    fix = "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
+    assert isolation.read(tree(tmp_path, kernel), (0,), uid).namespaces == (fix if lacks else None)
 
 
 def test_this_machine_is_read_and_left_as_it_was() -> None:

@@ -135,6 +135,28 @@ def test_a_keeper_ends_in_silence(told: bool) -> None:
     assert process.communicate(timeout=PATIENCE_S) == (None, b"") and process.returncode == 0
 
 
+NO_FORK = """
+import os, sys
+from fairground.host import keeper
+def refused():
+    raise BlockingIOError(11, "Resource temporarily unavailable")
+if sys.argv[1] == "full":
+    os.fork = refused
+before = os.listdir("/proc/self/fd")
+try:
+    keeper.spawn({"argv": ["true"], "cwd": "/", "env": {"PATH": os.environ["PATH"]}, "join": []}, [])
+except OSError as error:
+    print(type(error) is keeper.ProgramError, error.errno, os.listdir("/proc/self/fd") == before)
+"""
+
+
+@pytest.mark.parametrize(("machine", "told"), [("full", "False 11 True\n"), ("calm", "")])
+def test_a_keeper_that_may_not_fork_says_so_and_keeps_no_descriptor(machine: str, told: str) -> None:
+    """A limit on processes is met at the fork, before there is a program."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    assert subprocess.check_output([sys.executable, "-c", NO_FORK, machine], env=environment, text=True) == told
+
+
 GUARDED = """
 import os, sys, time
 from pathlib import Path

@@ -64,6 +64,16 @@ def test_whom_a_process_has_below(monkeypatch: pytest.MonkeyPatch) -> None:
     assert below([]) == []
 
 
+def test_whose_number_is_anothers_by_now_has_nobody_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is in a session is known after its leader's end, until another process has that number."""
+    member = Process(8, "it", "S", 1, 5, 0, 0, 1, 1, 0, 0)
+    another = Process(5, "other", "S", 1, 5, 0, 0, 1, 2, 0, 0)
+    monkeypatch.setattr(process, "look_all", lambda: [member])
+    assert below([], session=5) == [member]
+    monkeypatch.setattr(process, "look_all", lambda: [another, member])
+    assert below([], session=5) == [] and below([5], session=5) == [another, member]
+
+
 def test_processes_of_others_may_be_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where /proc shows a user his own processes alone, those are found all the same."""
     read = os.open
@@ -75,4 +85,5 @@ def test_processes_of_others_may_be_hidden(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(process.os, "open", hidden)
     assert look(1) is None
-    assert os.getpid() in {one.pid for one in below([], session=os.getsid(0))}
+    leader = os.getsid(0)
+    assert os.getpid() in {one.pid for one in below([leader], session=leader)}

@@ -11,6 +11,7 @@ import pytest
 
 from fairground.contract.wire import CaseWire, Trouble
 from fairground.host import Keeper, network
+from fairground.host.refusal import NO_NAMESPACE, NO_NAMESPACE_OF_USER, refusal_of
 from fairground.model import MachineError
 
 
@@ -59,3 +60,21 @@ def test_a_program_that_is_missing_is_no_refusal_of_the_machine(keeper: Keeper) 
     with pytest.raises(Exception, match="cannot start") as missing:
         keeper.spawn(["no-such-program"], role="server", env={})
     assert not isinstance(missing.value, MachineError)
+
+
+@pytest.mark.parametrize(
+    ("number", "is_program", "of_machine"),
+    [(errno.EAGAIN, False, True), (errno.EAGAIN, True, True), (errno.ENOENT, True, False), (errno.EACCES, True, False)],
+)
+def test_who_is_at_fault_for_what_cannot_be_started(number: int, is_program: bool, of_machine: bool) -> None:
+    """Want of processes is the machine's, whoever meets it; a program that is not there, or no program, is at fault itself."""
+    refused = refusal_of("true", {"number": number, "error": os.strerror(number), "is_program": is_program}, False)
+    assert isinstance(refused, MachineError) is of_machine
+
+
+@pytest.mark.parametrize(("uid", "hint"), [(0, NO_NAMESPACE), (1000, NO_NAMESPACE_OF_USER)])
+def test_who_gets_no_namespace_is_told_as_who_he_is(uid: int, hint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An ordinary user is not told to be one."""
+    monkeypatch.setattr(os, "geteuid", lambda: uid)
+    refused = refusal_of("true", {"number": errno.EPERM, "error": "operation not permitted", "is_program": False}, True)
+    assert isinstance(refused, MachineError) and refused.hint == hint

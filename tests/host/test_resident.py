@@ -17,7 +17,9 @@ pytestmark = pytest.mark.live
 
 SERVES = """
 import socket, sys
-listening = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+host = sys.argv[2]
+family = socket.AF_INET6 if ":" in host else socket.AF_INET
+listening = socket.create_server((host, int(sys.argv[1])), family=family, dualstack_ipv6=":" in host)
 print(listening.getsockname()[1], flush=True)
 while sys.stdin.readline():
     sum(range(2_000_000))
@@ -27,9 +29,9 @@ while sys.stdin.readline():
 
 
 @contextmanager
-def serving(port: int = 0, program: str = sys.executable) -> Iterator[tuple[subprocess.Popen[str], int]]:
+def serving(port: int = 0, program: str = sys.executable, host: str = "127.0.0.1") -> Iterator[tuple[subprocess.Popen[str], int]]:
     """Such a process and its port."""
-    words = [program, "-c", SERVES, str(port)]
+    words = [program, "-c", SERVES, str(port), host]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -74,6 +76,17 @@ def test_what_passes_connections_on_is_not_the_service(tmp_path: Path) -> None:
     (tmp_path / "socat").symlink_to(os.path.realpath(sys.executable))
     with serving(program=str(tmp_path / "socat")) as (_, port):
         assert listener(port) is None
+
+
+def test_who_listens_at_another_address_is_not_the_service() -> None:
+    """A port may be of several services. One on all addresses answers where nobody else does, of version 4 as well."""
+    with serving() as (first, port), serving(port, host="127.0.0.2") as (second, _):
+        assert [found.pids for at in ("127.0.0.1", "127.0.0.2") if (found := listener(port, at))] == [(first.pid,), (second.pid,)]
+        assert listener(port, "127.0.0.3") is None
+        either = listener(port)
+        assert either is not None and set(either.pids) == {first.pid, second.pid}
+    with serving(host="::") as (everywhere, port):
+        assert [found.pids for at in ("127.0.0.1", "::1") if (found := listener(port, at))] == [(everywhere.pid,)] * 2
 
 
 def test_what_the_lab_descends_from_is_not_the_service() -> None:

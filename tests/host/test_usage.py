@@ -223,23 +223,6 @@ def test_pressure_of_a_group(tmp_path: Path) -> None:
     assert cgroup.pressure_us(tmp_path / "gone", "some") is None
 
 
-@pytest.mark.parametrize(
-    ("files", "found"),
-    [
-        ({}, None),
-        ({"cpu.stat": "usage_usec 5\n"}, None),
-        ({"cpu.stat": "nr_periods 9\nnr_throttled 4\n"}, (9, 4)),
-        ({"cpu/cpu.stat": "nr_periods 0\nnr_throttled 0\n"}, (0, 0)),
-    ],
-)
-def test_quota_around_the_lab(tmp_path: Path, files: dict[str, str], found: tuple[int, int] | None) -> None:
-    """Periods and those out of quota of the group that the lab is in, wherever this version shows it."""
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
-    assert cgroup.own_periods(tmp_path) == found
-
-
 # ---------------------------------------------------------------- the database's rest
 
 

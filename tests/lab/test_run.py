@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from builders import quiet
 from builders.stored import new, small_plan, trial
 from builders.testbed import start_nothing
 from fairground import records
-from fairground.host import machine
+from fairground.host import Keeper, machine
 from fairground.inputs import manifest
 from fairground.inputs.roots import ROOT
 from fairground.judge import validity
@@ -206,10 +206,10 @@ def test_a_run_measures_two_versions(inputs: Inputs, monkeypatch: pytest.MonkeyP
         pytest.skip(missing[0])
     at_hand, programs = packages.at_hand, packages.programs
 
-    def brought(version: int, cache: Path, environ: Mapping[str, str]) -> Path:
+    def brought(version: int, cache: Path, keeper: Keeper) -> Path:
         if version == 17:
             raise LabError("there is no network", None, 3)
-        return programs(version, cache, environ)
+        return programs(version, cache, keeper)
 
     monkeypatch.setattr(packages, "at_hand", lambda version, cache: None if version == 17 else at_hand(version, cache))
     monkeypatch.setattr(packages, "programs", brought)

@@ -133,8 +133,8 @@ def test_without_user_namespaces_root_is_told_so(tmp_path: Path) -> None:
         "fix": "sysctl -w user.max_user_namespaces=1000",
     }
     done = root.lab("run", "--servers", str(ZOO), "-s", "healthy", "-w", "tx", *BRIEF, "--results", str(tmp_path / "results"))
-    assert done.returncode == 3 and "initdb failed: unshare: " in done.stderr, done.stderr
+    assert done.returncode == 3 and "initdb`: no user namespace can be made" in done.stderr, done.stderr
     assert "needs user namespaces" in done.stderr and "Traceback" not in done.stderr
     kind, sentence, hint = root.call("-c", SPAWN).stdout.splitlines()
-    assert kind == "LabError" and sentence.startswith("cannot start `true`: no user namespace can be made (")
+    assert kind == "MachineError" and sentence.startswith("cannot start `true`: no user namespace can be made (")
     assert "user namespaces" in hint

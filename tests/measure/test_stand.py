@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from subprocess import PIPE, Popen, check_output
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -19,10 +21,12 @@ from fairground.measure.bench import HOST, Bench
 from fairground.measure.schedule import Turns, Whole
 from fairground.measure.session import ArmSession
 from fairground.measure.stand import Stand, machines_between
+from fairground.measure.watch import WatchedArm
 from fairground.model import Cell, CellSettings, Durability, HostUse, Load, RoleUse, Severity, Topology, Verdict
 
 USE = RoleUse(1e6, None, None, "cgroup2")
 ELSEWHERE = replace(USE, host="rack-2")
+CALM = HostUse(0.0, 0.5, None, 0.0, {})
 
 
 def moment(at_s: float, busy_s: float, own_s: float = 0.0) -> Moment:
@@ -130,3 +134,80 @@ def test_what_a_host_on_this_machine_starts_is_no_stranger(monkeypatch: pytest.M
     for elsewhere in (None, far):
         Bench(keeper, None, Path(), (), 2, elsewhere=elsewhere).stand()
     assert seen == [(), (77,)]
+
+
+STANDS = """
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from fairground.host import RoleMeter, listener
+from fairground.host.cgroup import Groups
+from fairground.measure.bench import Bench
+service = listener(int(sys.argv[1]))
+keeper = SimpleNamespace(spun_ns=lambda: None, groups=Groups(None, ()))
+for meters in ((), (RoleMeter(service),)):
+    strangers = Bench(keeper, None, Path(), (), 2).stand(meters).here.host.strangers
+    print([pid for pid, _ in strangers.cpu_ns if pid in service.pids] == list(service.pids))
+"""
+"""Asks, as a lab that did not start what listens at a port, whether that is a stranger: unmetered, then metered."""
+
+
+@pytest.mark.live
+def test_a_metered_service_that_somebody_else_started_is_no_stranger() -> None:
+    """Its work disturbs no window. Of one that nobody meters it does."""
+    serves = "import socket; s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True); input()"
+    with Popen([sys.executable, "-c", serves], stdin=PIPE, stdout=PIPE, text=True) as service:
+        assert service.stdout is not None
+        try:
+            told = check_output([sys.executable, "-c", STANDS, service.stdout.readline()], text=True)
+        finally:
+            service.kill()
+    assert told.split() == ["True", "False"]
+
+
+@pytest.mark.parametrize("lacking", [None, "server", "database"])
+def test_what_strangers_used_is_unknown_beside_roles_that_nobody_meters(
+    lacking: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A service or a database whose process is not seen would be taken for strangers."""
+    seen = list[object]()
+    for module in (loaded, session):
+        monkeypatch.setattr(module, "machines_between", lambda *words: (seen.append(words[-1]), (USE, CALM, {}))[1])
+    watched = [WatchedArm(None), WatchedArm(None)]
+    left = iter(watched)
+    monkeypatch.setattr(session, "WatchedArm", lambda _: next(left))
+    world = World({"a": Server(), "b": Server()}).moved_into(monkeypatch)
+    with ArmSession(world.bench(), world.arms(), tmp_path) as session_of_both:
+        for one in watched:
+            one.meters["database"] = one.meters["server"]
+        if lacking is not None:
+            del watched[1].meters[lacking]
+        for label in ("a", "b"):
+            session_of_both.load(Whole(label, LOAD, 7))
+        session_of_both.load(Turns(("a", "b"), LOAD, 1.0, 1.0))
+    known = lacking is None
+    assert seen == [True, known, known, known]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from fairground.host import Keeper
+from fairground.measure.bench import Bench
+from fairground.model.error import ENDING
+with Keeper(os.environ) as keeper:
+    if sys.argv[1] == "killed":
+        os.kill(keeper.pid, signal.SIGKILL)
+        os.waitid(os.P_PID, keeper.pid, os.WEXITED | os.WNOWAIT)
+    try:
+        Bench(keeper, None, Path(sys.executable), (), 2).require()
+    except ENDING as error:
+        print(error.message)
+"""
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(("keeper", "told"), [("killed", "the keeper process was killed; "), ("alive", "")])
+def test_without_its_keeper_nothing_more_is_measured(keeper: str, told: str) -> None:
+    """That is no fault of the server whose start meets it first."""
+    assert check_output([sys.executable, "-c", KILLED, keeper], text=True)[:31] == told

@@ -365,12 +365,17 @@ def test_wal_and_sever(fresh: Database) -> None:
         ("fsync", "the PostgreSQL setting `fsync` is the lab's own"),
         ("Synchronous_Commit", "the PostgreSQL setting `Synchronous_Commit` is the lab's own"),
         ("listen_addresses", "the PostgreSQL setting `listen_addresses` is the lab's own"),
+        ("logging_collector", "the PostgreSQL setting `logging_collector` is the lab's own"),
+        ("log_destination", "the PostgreSQL setting `log_destination` is the lab's own"),
+        ("track_counts", "the PostgreSQL setting `track_counts` is the lab's own"),
+        ("track_activities", "the PostgreSQL setting `track_activities` is the lab's own"),
+        ("session_replication_role", "the PostgreSQL setting `session_replication_role` is the lab's own"),
     ],
 )
 def test_settings_that_cannot_be_replaced(name: str, message: str) -> None:
     """A name that PostgreSQL does not know is refused with its neighbours, and so is what the lab itself decides."""
     with pytest.raises(LabError) as caught:
-        postgres.check({"jit": "on", name: "off"})
+        postgres.check({"jit": "on", "log_connections": "on", name: "off"})
     assert caught.value.message == message and caught.value.hint
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -16,6 +17,7 @@ import psutil
 import psycopg
 import pytest
 
+from builders.children import is_alive
 from builders.contracts import SEEDS
 from builders.paths import ROOT
 from builders.waiting import eventually
@@ -199,7 +201,7 @@ def test_each_version_starts(keeper: Keeper, cache: Path, version: int) -> None:
         database.reset(SEEDS.data(1))
         assert database.version().split(".")[0] == str(version)
         assert database.owner is not None and database.owner.log.parent.name.startswith(f"{version}-")
-        known = embedded.known_settings(packages.programs(version, cache, os.environ))
+        known = embedded.known_settings(packages.programs(version, cache, keeper))
         assert {name.lower() for name in embedded.settings(Durability.RELAXED)} <= known
     finally:
         database.stop()
@@ -221,6 +223,35 @@ def test_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
         embedded.binary("postgres")
     assert caught.value.message == "the package with the embedded PostgreSQL is not installed"
     assert caught.value.hint == "./fairground doctor --install"
+
+
+INITIALISES = """
+import os, sys
+from pathlib import Path
+from fairground.host import Keeper
+from fairground.model import Durability
+from fairground.postgres.embedded import Cluster
+folder = Path(sys.argv[1])
+with Keeper(os.environ) as keeper:
+    Cluster.claim(folder, 18, folder).start(keeper, Durability.RELAXED)
+"""
+"""A lab that makes a cluster by the `initdb` in a folder."""
+
+
+@pytest.mark.live
+def test_a_killed_lab_leaves_no_initdb_behind(tmp_path: Path) -> None:
+    """What the next lab takes away would be written by it else."""
+    notes, program = tmp_path / "notes", tmp_path / "initdb"
+    program.write_text(f"#!/bin/sh\necho $$ > {notes}.new; mv {notes}.new {notes}; sleep 600 & wait\n")
+    program.chmod(0o755)
+    with subprocess.Popen([sys.executable, "-c", INITIALISES, str(tmp_path)]) as lab:
+        try:
+            assert eventually(notes.exists)
+            initdb = psutil.Process(int(notes.read_text()))
+            both = [initdb, *initdb.children()]
+        finally:
+            lab.kill()
+    assert eventually(lambda: not any(is_alive(one) for one in both))
 
 
 ORDINARY = """
@@ -310,3 +341,24 @@ def test_a_port_that_is_taken_at_every_address_is_not_had() -> None:
     """Who listens at all addresses has it at each."""
     with socket.create_server(("0.0.0.0", 0)) as taken:
         assert free_address(taken.getsockname()[1]) is None
+
+
+@pytest.mark.parametrize(
+    ("refused", "said"),
+    [
+        (OSError(errno.ENOLCK, "No locks available"), "cannot be locked on its file system: No locks available"),
+        (BlockingIOError(errno.EAGAIN, "held"), "8 other runs use the embedded PostgreSQL"),
+    ],
+)
+def test_a_file_system_without_locks_is_no_crowd(
+    refused: OSError, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To wait for other runs would be of no use there; another folder is."""
+
+    def refuse(*_: object) -> None:
+        raise refused
+
+    monkeypatch.setattr(embedded.fcntl, "flock", refuse)
+    with pytest.raises(LabError, match=said) as caught:
+        embedded.Cluster.claim(tmp_path, 18, tmp_path)
+    assert caught.value.exit_code == 3 and ("FAIRGROUND_CACHE" in str(caught.value.hint)) is ("file system" in said)

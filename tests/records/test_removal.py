@@ -13,6 +13,7 @@ from fairground.cli import clean
 from fairground.lab import folders
 from fairground.lab.places import Places
 from fairground.model import LabError
+from fairground.postgres import embedded
 from fairground.records import removal
 from fairground.records.site_folder import SiteFolder
 
@@ -71,3 +72,17 @@ def test_nothing_is_removed_under_a_measurement(what: str, tmp_path: Path) -> No
             folders.clean(places, (what,))
         assert folders.clean(places)[-1].bytes > 0, "sizes are shown all the same"
     assert held.exists() and (places.cache / "builds").exists()
+
+
+def test_databases_stay_while_a_run_of_other_results_uses_one(tmp_path: Path) -> None:
+    """The cache is one for all folders of results. Other things of it are removed; so are databases once the run has ended."""
+    places = Places(results=tmp_path / "results", cache=tmp_path / "cache")
+    (places.cache / "builds").mkdir(parents=True)
+    used = embedded.Cluster.claim(places.cache / "postgres", 18, tmp_path)
+    with pytest.raises(LabError, match="^another run uses the database in "):
+        folders.clean(places, ("databases",))
+    folders.clean(places, ("builds",))
+    assert used.folder.exists() and not (places.cache / "builds").exists()
+    used._lock.close()
+    folders.clean(places, ("databases",))
+    assert not used.folder.exists()

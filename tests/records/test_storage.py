@@ -147,6 +147,9 @@ def test_what_goes_on_is_said(tmp_path: Path) -> None:
     assert refused.value.hint is not None and refused.value.hint.endswith(
         "what is finished is kept, and this goes on with it: ./fairground run --resume x"
     )
+    with pytest.raises(DatabaseEnded) as bare, resumable(tmp_path, "again"):
+        raise DatabaseEnded("it ended")
+    assert bare.value.hint == "what is finished is kept, and this goes on with it: again"
     with pytest.raises(LabError) as other, resumable(tmp_path, "again"):
         raise LabError("wrong", "do this")
     assert other.value.hint == "do this"

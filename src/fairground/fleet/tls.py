@@ -131,16 +131,22 @@ def link(text: str, folder: Path | None) -> tuple[SchedulerAddress, Certificate 
 
 
 def make_certificate(folder: Path) -> Certificate:
-    """The certificate in a folder, made there if there is none; only its owner may read the key."""
+    """The certificate in a folder, made there if there is none; only its owner may read the key.
+
+    LabError where one of its two files is there alone: it may be somebody else's.
+    """
     found = Certificate(folder)
     if found.is_there:
         return of_fleet(folder)
+    for alone, other in ((found.key, CERTIFICATE), (found.certificate, KEY)):
+        if os.path.lexists(alone):
+            raise LabError(f"`{alone}` stands without `{other}`: it is no fleet's, and is left as it is", "name a new folder")
     with storing(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         certificate, key = _new(datetime.now(UTC))
-        with open(os.open(found.key, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(key)
-        found.certificate.write_bytes(certificate)
+        for path, mode, text in ((found.key, 0o600, key), (found.certificate, 0o644, certificate)):
+            with open(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_EXCL, mode), "wb") as file:
+                file.write(text)
     return found
 
 

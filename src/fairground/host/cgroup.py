@@ -212,16 +212,11 @@ class Groups:
                 _remove(folder)
 
 
-def own_periods(root: Path = ROOT) -> tuple[int, int] | None:
-    """Scheduler periods of the group that we run in and those out of quota, 0 and 0 without a quota; None where none is told."""
-    own = _own_path("/proc/self/cgroup").lstrip("/")
-    shown = [_fields(folder / "cpu.stat") for folder in (root / own, root, root / "cpu")]
-    counts = [(fields["nr_periods"], fields["nr_throttled"]) for fields in shown if "nr_periods" in fields]
-    return max(counts, default=None)
-
-
 def periods_of(pid: int, root: Path = ROOT) -> tuple[int, int] | None:
-    """Scheduler periods and those out of quota, of the group above a process that was out of it most; None: none is told."""
+    """Scheduler periods and those out of quota, of the group around a process that was out of it most.
+
+    0 and 0 without a quota; None where none is told.
+    """
     folders = list[Path]()
     try:
         lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
@@ -234,7 +229,7 @@ def periods_of(pid: int, root: Path = ROOT) -> tuple[int, int] | None:
             own = top / path.lstrip("/")
             folders += [folder for folder in (own, *own.parents) if folder.is_relative_to(top)]
     shown = [_fields(folder / "cpu.stat") for folder in folders]
-    counts = [(fields["nr_throttled"], fields["nr_periods"]) for fields in shown if fields.get("nr_periods")]
+    counts = [(fields["nr_throttled"], fields["nr_periods"]) for fields in shown if "nr_periods" in fields]
     return max(counts)[::-1] if counts else None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import os
 import signal
@@ -20,17 +21,16 @@ import psutil
 from fairground.host.bounds import ResourceBounds
 from fairground.host.cgroup import Group, Groups, Limits
 from fairground.host.network import LOOPBACK
-from fairground.host.process import Process, below, descendants_of, is_running, look, name_of, tasks
+from fairground.host.process import Process, below, cpu_ns_of, descendants_of, is_running, look, name_of, tasks
+from fairground.host.refusal import keeper_ended, refusal_of, too_long
 from fairground.host.streams import Streams, in_memory
-from fairground.model import LabError, of_machine
+from fairground.model import KeeperEnded, LabError
 from fairground.model.known import KNOWN
 from fairground.model.secret import HIDDEN
 
 PR_SET_CHILD_SUBREAPER = 36
 CHANGED = ("PATH", "HOME")
 """Variables that wrappers of programs change, so that nobody is known by them."""
-NO_NAMESPACE = "as root it needs user namespaces: `./fairground doctor` says what forbids them; or start it as an ordinary user"
-"""The hint for where root can make no user namespace."""
 BUILD_NICENESS = 10
 """Builds stand back: what a person does beside one goes on, and so does another lab's measurement."""
 OPEN_FILES = 65_536
@@ -114,6 +114,10 @@ class Keeper:
         except subprocess.TimeoutExpired:
             self._lost()
 
+    def require(self) -> None:
+        """Raise KeeperEnded where it was killed."""
+        self._receive(wait_for=None)
+
     def guard(self, folder: Path) -> None:
         """Let the keeper hide the secrets that are known by now in a folder's files, should the lab be killed."""
         if KNOWN.pattern is not None:
@@ -136,7 +140,7 @@ class Keeper:
 
     def spun_ns(self) -> int | None:
         """CPU time so far of what keeps the processors from idling; None where nothing does."""
-        return sum(_cpu_ns(one) for one in self.spinners) if self.spinners else None
+        return sum(cpu_ns_of(one) for one in self.spinners) if self.spinners else None
 
     def spawn(
         self,
@@ -153,7 +157,7 @@ class Keeper:
         """Start `argv` in a session and (where the machine has them) a cgroup of its own, or `group`.
 
         What of `limits` no cgroup can hold is held otherwise; the child's `bounds` say how. `streams` None: all are /dev/null.
-        Raises LabError when the program cannot be executed.
+        Raises LabError when the program cannot be executed, and MachineError when the machine starts nothing.
         """
         group = group or self.groups.add(role, limits)
         bounds = ResourceBounds.of(group, limits or Limits())
@@ -170,13 +174,14 @@ class Keeper:
                 "map_user": view.map_user,
                 "hosts": None if view.hosts is None else str(view.hosts.resolve()),
             }
-            answer = self._ask(order, (streams or Streams()).descriptors(null.fileno()))
+            try:
+                answer = self._ask(order, (streams or Streams()).descriptors(null.fileno()))
+            except LabError:
+                group.remove()
+                raise
         if "error" in answer:
             group.remove()
-            if refused := of_machine(OSError(answer["number"], answer["error"])):
-                raise refused
-            hint = NO_NAMESPACE if view != OwnView() and not answer["number"] else None
-            raise LabError(f"cannot start `{argv[0]}`: {answer['error']}", hint, exit_code=3)
+            raise refusal_of(argv[0], answer, view != OwnView())
         pid = int(str(answer["pid"]))
         self._children.add(pid)
         self._exits.pop(pid, None)  # of an earlier child that had this number: the kernel uses them again
@@ -191,6 +196,10 @@ class Keeper:
         """The exit code of a child that has ended (negative: the signal's number), else None."""
         self._receive(wait_for=None)
         return self._exits.get(pid)
+
+    def has_told_end(self, pid: int) -> bool:
+        """True if the end of a child was told of by now. Nothing is received, so that any thread may ask."""
+        return pid in self._exits
 
     def orphans(self) -> list[psutil.Process]:
         """Processes that lost their parent and came back to the keeper: daemons that forked twice."""
@@ -235,7 +244,7 @@ class Keeper:
         try:
             socket.send_fds(self._socket, [packet], list(fds))
         except OSError as error:
-            raise self._lost() from error
+            raise too_long() if error.errno == errno.EMSGSIZE else self._lost() from error
         return self._receive(wait_for=self._sent)
 
     def _receive(self, wait_for: int | None) -> dict[str, object]:
@@ -261,7 +270,7 @@ class Keeper:
             elif message["id"] == wait_for:
                 return message  # type: ignore[no-any-return]
 
-    def _lost(self) -> LabError:
+    def _lost(self) -> KeeperEnded:
         """End what the killed keeper kept, since it has come to us, and what forks meanwhile."""
         self._process.kill()  # where it stands still
         self._process.wait()
@@ -271,7 +280,7 @@ class Keeper:
                 _signal(process.pid, signal.SIGKILL)
             time.sleep(0.02)
         self.groups.remove()
-        return LabError("the keeper process was killed; everything that this run had started has been ended", exit_code=3)
+        return keeper_ended()
 
     def _left_over(self) -> list[psutil.Process]:
         """The processes that run below the lab, apart from the keeper."""
@@ -332,7 +341,7 @@ class Child:
         """The process and its descendants, as the kernel shows them now. One that can no longer be told to be its is left out."""
         pids = self.group.pids()
         if pids is None:
-            return below([self.pid], session=self.pid)
+            return below([] if self._keeper.has_told_end(self.pid) else [self.pid], session=self.pid)
         return [one for one in map(look, pids) if one and one.runs]
 
     def processes(self) -> list[psutil.Process]:
@@ -409,7 +418,8 @@ class Child:
         """Its processes that have left its group, where it has one: what they use is counted and limited by nobody."""
         if self.group.pids() is None:
             return ()
-        own = [psutil.Process(self.pid)] if psutil.pid_exists(self.pid) else []
+        ended = self._keeper.has_told_end(self.pid) or not psutil.pid_exists(self.pid)
+        own = [] if ended else [psutil.Process(self.pid)]
         found = [process for one in own for process in (one, *descendants_of(one))] + self._lost()
         inside = set(self.group.pids() or ())  # read last: what is below by now has been put into it
         return tuple(name_of(one) for one in found if one.pid not in inside and is_running(one))
@@ -432,15 +442,6 @@ class Child:
             for process in left:
                 _signal(process.pid, signal.SIGKILL)
             time.sleep(0.01)
-
-
-def _cpu_ns(process: psutil.Process) -> int:
-    """CPU time of a process so far; 0 for one that is gone."""
-    try:
-        times = process.cpu_times()
-    except psutil.NoSuchProcess:
-        return 0
-    return int((times.user + times.system) * 1e9)
 
 
 def _signal(pid: int, number: int) -> None:

@@ -62,6 +62,9 @@ def checks(there: Isolation) -> Iterator[MachineCheck]:
 
 
 def _user(there: Isolation) -> MachineCheck:
+    if not there.root and there.namespaces is not None:
+        said = "an ordinary user without user namespaces: a server that has its database's name compiled in cannot be started"
+        return MachineCheck("user", "note", f"{said}; {OUT_OF_REACH}", there.namespaces)
     if not there.root:
         return MachineCheck("user", "ok", f"an ordinary user: the embedded PostgreSQL runs as you; {OUT_OF_REACH}")
     if there.namespaces is not None:
@@ -130,6 +133,7 @@ def read(root: Path = Path("/"), affinity: Collection[int] | None = None, uid: i
     """The facts of this process. A group is made and removed, since rights alone do not tell whether one can be."""
     mine = seats.read(root, affinity)
     version, folder = _version(root), root / "sys" / "fs" / "cgroup"
+    is_root = (os.geteuid() if uid is None else uid) == 0
     groups = Groups.create(f"fairground-doctor-{os.getpid()}", folder)
     try:
         controllers = _controllers(groups)
@@ -139,8 +143,8 @@ def read(root: Path = Path("/"), affinity: Collection[int] | None = None, uid: i
         version,
         groups.version is not None,
         controllers,
-        (os.geteuid() if uid is None else uid) == 0,
-        _no_namespaces(root),
+        is_root,
+        _no_namespaces(root, is_root),
         _engine(root),
         len(_processors(root)) or len(mine.usable),
         len(mine.usable),
@@ -169,12 +173,15 @@ def _controllers(groups: Groups) -> frozenset[str]:
     return frozenset({"memory"} if len(groups.folders) > 1 else ()) | frozenset({"cpu"} if quotas else ())
 
 
-def _no_namespaces(root: Path) -> str | None:
+def _no_namespaces(root: Path, is_root: bool) -> str | None:
     kernel = root / "proc" / "sys"
     if int(text_of(kernel / "user" / "max_user_namespaces") or 0) == 0:
         return "sysctl -w user.max_user_namespaces=1000"
     refused = text_of(kernel / "kernel" / "unprivileged_userns_clone") == "0"
-    return "sysctl -w kernel.unprivileged_userns_clone=1" if refused else None
+    if refused:
+        return "sysctl -w kernel.unprivileged_userns_clone=1"
+    restricted = not is_root and text_of(kernel / "kernel" / "apparmor_restrict_unprivileged_userns") == "1"
+    return "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0" if restricted else None
 
 
 def _inside(root: Path) -> bool:

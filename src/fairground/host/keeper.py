@@ -8,7 +8,8 @@ are killed by the kernel (parent-death signal) and what is left falls to the lab
 Messages are JSON packets. In: `{"id", "argv", "cwd", "env", "join", "cpus", "data_bytes", "nofile", "niceness", "map_user"}`
 with three file descriptors; `{"id", "groups"}`: cgroup folders to remove at the end, with those in them; or `{"id", "scrub",
 "hidden"}` with a file that holds a pattern: a folder in whose files secrets are replaced at the end. Out: `{"id", "pid"}`,
-`{"id", "error", "number"}`, `{"exit": pid, "code": n}`.
+`{"id", "error", "number", "is_program"}`, `{"exit": pid, "code": n}`. `is_program`: the program or its folder is at fault,
+and not the machine.
 """
 
 import contextlib
@@ -77,7 +78,8 @@ def serve(lab: socket.socket, wake_read: int, mine: set[int], groups: list[str],
                 mine.add(pid)
                 reply(lab, {"id": message["id"], "pid": pid})
             except OSError as error:
-                reply(lab, {"id": message["id"], "error": (error.strerror or str(error)).lower(), "number": error.errno})
+                said, is_program = (error.strerror or str(error)).lower(), isinstance(error, ProgramError)
+                reply(lab, {"id": message["id"], "error": said, "number": error.errno, "is_program": is_program})
             finally:
                 for fd in fds:
                     os.close(fd)
@@ -112,24 +114,37 @@ def report_exits(lab: socket.socket, mine: set[int]) -> None:
             reply(lab, {"exit": pid, "code": os.waitstatus_to_exitcode(status)})
 
 
+class ProgramError(OSError):
+    """The error that a command's own folder or program cannot be taken."""
+
+
 def spawn(order: dict[str, Any], fds: list[int]) -> int:
-    """Fork and execute one command; raise OSError when it could not be executed, as `subprocess` does."""
+    """Fork and execute one command; raise OSError where the machine refuses that, and ProgramError where the program does."""
     error_read, error_write = os.pipe2(os.O_CLOEXEC)
-    pid = os.fork()
+    try:
+        pid = os.fork()
+    except OSError:
+        os.close(error_read)
+        os.close(error_write)
+        raise
     if pid == 0:
+        kind = OSError
         try:
             become(order, fds)
+            kind = ProgramError
+            os.chdir(order["cwd"])
+            os.execvpe(order["argv"][0], order["argv"], order["env"])
         except BaseException as error:
-            number = getattr(error, "errno", None) or 0
-            os.write(error_write, json.dumps([number, str(getattr(error, "filename", None) or error)]).encode())
+            number, name = getattr(error, "errno", None) or 0, str(getattr(error, "filename", None) or error)
+            os.write(error_write, json.dumps([kind is ProgramError, number, name]).encode())
         os._exit(127)
     os.close(error_write)
     with os.fdopen(error_read, "rb") as pipe:
         failure = pipe.read()
     if failure:
         os.waitpid(pid, 0)
-        number, name = json.loads(failure)
-        raise OSError(number, os.strerror(number) if number else name, name)
+        is_program, number, name = json.loads(failure)
+        raise (ProgramError if is_program else OSError)(number, os.strerror(number) if number else name, name)
     return pid
 
 
@@ -141,7 +156,7 @@ def stand_back(niceness: int) -> None:
 
 
 def become(order: dict[str, Any], fds: list[int]) -> None:
-    """Take on the ordered surroundings in the child, then the command. Does not return."""
+    """Take on the ordered surroundings in the child."""
     keeper = os.getppid()
     os.setsid()
     for path in order["join"]:
@@ -167,8 +182,6 @@ def become(order: dict[str, Any], fds: list[int]) -> None:
         signal.signal(ignored, signal.SIG_DFL)
     for target, fd in enumerate(fds):
         os.dup2(fd, target)
-    os.chdir(order["cwd"])
-    os.execvpe(order["argv"][0], order["argv"], order["env"])
 
 
 def map_user() -> None:

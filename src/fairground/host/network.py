@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import ipaddress
 import itertools
 import socket
 import time
@@ -164,3 +165,10 @@ def _ephemeral_low() -> int:
         return int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     except (OSError, ValueError):
         return 32_768
+
+
+def ip_of(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """An address; one of IPv4 on an IPv6 socket (`::ffff:10.0.0.5`) as what it is."""
+    address = ipaddress.ip_address(text)
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return mapped or address

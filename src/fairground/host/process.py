@@ -80,12 +80,18 @@ def look_all(proc: Path | str = "/proc", without: frozenset[int] = frozenset()) 
 
 
 def below(roots: Iterable[int], session: int | None = None) -> list[Process]:
-    """These processes, those of a session, and all that descend from either; what has ended is left out."""
+    """These processes, those of a session, and all that descend from either; what has ended is left out.
+
+    While a session has members its number is not used again. So nobody is left of one whose leader is no root, where another
+    process has that number.
+    """
     everything = {one.pid: one for one in look_all()}
     children = dict[int, list[int]]()
     for one in everything.values():
         children.setdefault(one.parent, []).append(one.pid)
-    rest = [*roots, *(one.pid for one in everything.values() if one.session == session)]
+    rest = list(roots)
+    if session in rest or session not in everything:
+        rest += [one.pid for one in everything.values() if one.session == session]
     found = set[int]()
     while rest:
         if (pid := rest.pop()) not in found:
@@ -146,3 +152,12 @@ def name_of(process: psutil.Process) -> str:
         return f"{process.pid} {process.name()}"
     except psutil.NoSuchProcess:
         return f"{process.pid}"
+
+
+def cpu_ns_of(process: psutil.Process) -> int:
+    """CPU time of a process so far; 0 for one that is gone."""
+    try:
+        times = process.cpu_times()
+    except psutil.NoSuchProcess:
+        return 0
+    return int((times.user + times.system) * 1e9)

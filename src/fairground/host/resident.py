@@ -9,21 +9,26 @@ import psutil
 
 from fairground.host import cgroup
 from fairground.host.cgroup import Group
+from fairground.host.network import ip_of
 from fairground.host.process import Process, below, look
 
 
 @dataclass(frozen=True)
 class Resident:
-    """Processes that listen on a port, with all that descend from them. No group of ours: CPU is summed over threads."""
+    """Processes that listen on a port, with all that descend from them. No group of ours: CPU is summed over threads.
+
+    `address`: the one at which they are reached; None: any.
+    """
 
     port: int
     pids: tuple[int, ...]
     group: Group = Group(None, ())
     bounds: Mapping[str, str] = field(default_factory=dict)
+    address: str | None = None
 
     @property
     def quota_periods(self) -> tuple[int, int] | None:
-        """Scheduler periods of its groups, and those in which they were out of a quota; None where no group has one."""
+        """Scheduler periods of its groups, and those in which they were out of a quota; None where that is not told."""
         return cgroup.periods_of(self.pids[0]) if self.pids else None
 
     def alive(self) -> list[Process]:
@@ -33,15 +38,17 @@ class Resident:
     def as_now(self) -> Resident:
         """Itself while all of its processes run; else those that listen on its port now, if any do."""
         is_whole = all((found := look(pid)) is not None and found.runs for pid in self.pids)
-        return self if is_whole else listener(self.port) or self
+        return self if is_whole else listener(self.port, self.address) or self
 
 
 FORWARDERS = ("docker-proxy", "rootlessport", "systemd-socket-proxyd", "kubectl", "ssh", "socat")
 """Programs that listen for a service which runs elsewhere: their CPU is not the service's."""
 
 
-def listener(port: int) -> Resident | None:
+def listener(port: int, address: str | None = None) -> Resident | None:
     """The processes that listen on a port of this machine; None when none is seen there (it may be another user's).
+
+    `address`: where they are reached. Who listens there answers; who listens on all addresses does so where nobody else does.
 
     What only passes connections on is left out. So is what this process descends from, such as the init process, which holds
     sockets for others: all that runs here descends from it, too.
@@ -51,9 +58,13 @@ def listener(port: int) -> Resident | None:
         above = {one.pid for one in psutil.Process().parents()}
     except psutil.Error:
         return None
-    pids = {one.pid for one in sockets if one.status == psutil.CONN_LISTEN and one.laddr.port == port and one.pid}
+    listening = [(ip_of(one.laddr.ip), one.pid) for one in sockets if one.status == psutil.CONN_LISTEN and one.laddr.port == port]
+    if address is not None:
+        there = [one for one in listening if one[0] == ip_of(address)]
+        listening = there or [one for one in listening if one[0].is_unspecified]
+    pids = {pid for _, pid in listening if pid}
     metered = [pid for pid in pids - above if _name_of(pid) not in FORWARDERS]
-    return Resident(port, tuple(sorted(metered))) if metered else None
+    return Resident(port, tuple(sorted(metered)), address=address) if metered else None
 
 
 def _name_of(pid: int) -> str | None:

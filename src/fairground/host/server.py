@@ -14,14 +14,16 @@ import psutil
 from fairground.host.cgroup import Limits
 from fairground.host.child import Child, Keeper, OwnView
 from fairground.host.listening import listen_queues, most_waiting, server_ends, sockets_of
-from fairground.host.network import wait_ready
+from fairground.host.network import ip_of, wait_ready
 from fairground.host.streams import Streams
-from fairground.model import CellSettings, Finding, Server, Severity, Stack, storing
+from fairground.model import CellSettings, Finding, MachineError, Server, Severity, Stack, storing
 from fairground.model.contract import CompiledDatabase, Ready, fill_names
 
 Under = Callable[[Sequence[str], Path], Sequence[str]]
 OTHERS = "docs/contracts.md has what a contract asks, and `./fairground try URL` measures a server without one"
 """What to do with a server that is up, and does not know the contract."""
+GIVE_ADDRESS = "give its address in `--database`: postgresql://USER:PASSWORD@ADDRESS:PORT/DATABASE"
+"""What to do where a server with a compiled-in database could not be shown it."""
 
 
 def values_of(settings: CellSettings, host: str, port: int, database_url: str) -> dict[str, str]:
@@ -99,8 +101,19 @@ def _hosts(database: CompiledDatabase, values: Mapping[str, str], beside: Path) 
     file = beside.with_name("hosts")
     with storing(file):
         everybody = Path("/etc/hosts").read_text(encoding="utf-8", errors="replace")
-        file.write_text(f"{socket.gethostbyname(values['database_host'])} {database.host}\n{everybody}", encoding="utf-8")
+        file.write_text(f"{_address_of(values['database_host'])} {database.host}\n{everybody}", encoding="utf-8")
     return file
+
+
+def _address_of(host: str) -> str:
+    """An address of the database's host, of version 4 where it has one. MachineError where its name leads nowhere."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except socket.gaierror as error:
+        raise MachineError(
+            f"`{host}`, the database's host, has no address: {str(error.strerror).lower()}", GIVE_ADDRESS
+        ) from error
+    return str(min(found, key=lambda one: one[0] is not socket.AF_INET)[4][0])
 
 
 def ready_of(server: Server) -> Ready:
@@ -125,7 +138,7 @@ def exposure_of(host: str, port: int, pids: Collection[int] = ()) -> Finding | N
         if one.status == psutil.CONN_LISTEN and (one.laddr.port == port or one.pid in pids)
     }
     own = ipaddress.ip_address(host)
-    beyond = sorted((text, at) for text, at in listening if ((one := _plain(text)) != own or at != port) and not one.is_loopback)
+    beyond = sorted((text, at) for text, at in listening if ((one := ip_of(text)) != own or at != port) and not one.is_loopback)
     if not beyond:
         return None
     named = ", ".join(text if at == port else f"{text} at port {at}" for text, at in beyond)
@@ -165,7 +178,7 @@ def _is_server_end(one: Any, host: str) -> bool:
     """True for what listens, and for the server's end of a connection: a client may have the same number at another address."""
     if one.status == psutil.CONN_LISTEN:
         return True
-    return bool(one.status == psutil.CONN_ESTABLISHED and _plain(one.laddr.ip) == ipaddress.ip_address(host))
+    return bool(one.status == psutil.CONN_ESTABLISHED and ip_of(one.laddr.ip) == ipaddress.ip_address(host))
 
 
 def foreign_holders(
@@ -186,10 +199,3 @@ def _name(pid: int) -> str:
         return f"{psutil.Process(pid).name()} ({pid})"
     except psutil.Error:
         return f"process {pid}"
-
-
-def _plain(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """An address; one of IPv4 on an IPv6 socket (`::ffff:10.0.0.5`) as what it is."""
-    address = ipaddress.ip_address(text)
-    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-    return mapped or address

@@ -30,10 +30,10 @@ class Surroundings:
 
     @classmethod
     def now(cls) -> Surroundings:
-        """Read /proc/pressure/io, /proc/vmstat, cpufreq, the thermal counters and the lab's own cgroup."""
+        """Read /proc/pressure/io, /proc/vmstat, cpufreq, the thermal counters and the cgroups that the lab is in."""
         memory = _vmstat()
         swapped = [memory.get("pswpin"), memory.get("pswpout")]
-        periods, throttled = cgroup.own_periods() or (None, None)
+        periods, throttled = cgroup.periods_of(os.getpid()) or (None, None)
         return cls(
             pressure_io_full_us=cgroup.pressure_us(Path("/proc/pressure/io"), "full"),
             frequency_khz=_mean(_values("cpufreq/scaling_cur_freq")),

@@ -249,14 +249,14 @@ class Moment:
         self.host = HostReading.now(spun_ns, also)
 
 
-def machine_between(before: Moment, after: Moment, used: Iterable[RoleUse], database_is_ours: bool) -> tuple[RoleUse, HostUse]:
+def machine_between(before: Moment, after: Moment, used: Iterable[RoleUse], all_metered: bool) -> tuple[RoleUse, HostUse]:
     """Return what this process used between two moments, and what its machine did.
 
-    `used`: what roles on that machine used meanwhile.
+    `used`: what roles on that machine used meanwhile. `all_metered`: there are no others.
     """
     own = RoleUse((after.own_ns - before.own_ns) / 1000, None, None, "process clock")
-    # A given database is no role of ours, so what it used cannot be told from what strangers used: unknown, not foreign.
-    known = [own.cpu_us, *(use.cpu_us for use in used)] + ([] if database_is_ours else [None])
+    # What a given database used, which nobody meters, cannot be told from what strangers used: unknown, not foreign.
+    known = [own.cpu_us, *(use.cpu_us for use in used)] + ([] if all_metered else [None])
     return own, host_use(before.host, after.host, known)
 
 

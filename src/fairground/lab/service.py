@@ -243,7 +243,7 @@ def process_of(child: Child | None, request: Asked) -> tuple[Child | Resident | 
         return child, f"the process {child.pid} that was started"
     if not is_here(request.host):
         return None, None
-    if (process := listener(request.port)) is None:
+    if (process := listener(request.port, request.host)) is None:
         return None, None
     pids = ", ".join(map(str, process.pids))
     return process, f"process {pids}, which listens on port {request.port}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 from fairground import contract, generators, postgres
 from fairground.generators import EngineHost
-from fairground.host import Keeper, Moment, disk
+from fairground.host import Keeper, Meter, Moment, Resident, RoleMeter, disk
 from fairground.judge import thresholds, validity
 from fairground.judge.thresholds import Thresholds
 from fairground.measure.stand import Stand
@@ -48,14 +49,16 @@ class Bench:
         """The bench with the database server of a version."""
         return self if self.databases is None else replace(self, database=self.databases(version))
 
-    def stand(self) -> Stand:
-        """The clocks of the machines now."""
-        also = [*self.keeper.groups.pids(), *(pid for there in self._hosts for pid in there.here)]
+    def stand(self, meters: Iterable[Meter] = ()) -> Stand:
+        """The clocks of the machines now. `meters`: of roles, which are no strangers even where somebody else started them."""
+        resident = (one.child.pids for one in meters if isinstance(one, RoleMeter) and isinstance(one.child, Resident))
+        also = [*self.keeper.groups.pids(), *chain(*resident, *(there.here for there in self._hosts))]
         here = Moment(self.keeper.spun_ns(), also)
         return Stand(here, {name: moment for there in self._hosts for name, moment in there.moment().items()})
 
     def require(self) -> None:
-        """MachineError where what every arm needs is gone: a host that a role is on, the database server, or the load engine."""
+        """MachineError where what every arm needs is gone: the keeper, a role's host, the database server, or the load engine."""
+        self.keeper.require()
         for there in self._hosts:
             there.require()
         if self.database is not None:

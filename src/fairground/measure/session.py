@@ -33,7 +33,7 @@ from fairground.measure.pgbench import Pgbench
 from fairground.measure.schedule import Ask, Counted, Schedule, Turns, Whole
 from fairground.measure.service import NullResponder, Reached
 from fairground.measure.stack import StartedStack
-from fairground.measure.stand import Stand, machines_between
+from fairground.measure.stand import METERED, Stand, machines_between
 from fairground.measure.turntaking import Told
 from fairground.measure.watch import ArmWatch, ClockReading, WatchedArm, roles_between
 from fairground.model import Doing, LabError, RoleUse, Severity, StorageError, Verdict, clash_of
@@ -251,7 +251,8 @@ class ArmSession:
             taking = self._loaded[label].turns
             assert taking is not None
             counts[label] = _Counts(taking.told, dict(taking.shared_us), ClockReading(self._seen[label].meters))
-        return _Still(self._bench.stand(), counts)
+        meters = [meter for label in labels for meter in self._seen[label].meters.values()]
+        return _Still(self._bench.stand(meters), counts)
 
     def _window(self, ask: Turns, label: str, before: _Still, after: _Still) -> ArmWindow | None:
         """Make a window of what an arm did between two moments.
@@ -265,7 +266,8 @@ class ArmSession:
         was, now = before.counts[label], after.counts[label]
         told = now.told - was.told
         roles = roles_between(seen.meters, was.reading, now.reading)
-        lab, host, there = machines_between(before.stand, after.stand, self._used(before, after), "database" in roles)
+        metered = all(one.reading.clocks.keys() >= METERED for one in after.counts.values())
+        lab, host, there = machines_between(before.stand, after.stand, self._used(before, after), metered)
         for role, us in now.shared_us.items():
             roles[role] = replace(roles[role], cpu_us=us - was.shared_us.get(role, 0.0))
         lasted_s = after.stand.here.host.at_s - before.stand.here.host.at_s

@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from fairground.host import Moment, machine_between
 from fairground.model import HostUse, RoleUse
 
+METERED = frozenset({"server", "database"})
+"""The roles that somebody else may run where they cannot be metered: what they use is then not told from what strangers use."""
+
 
 @dataclass(frozen=True)
 class Stand:
@@ -21,13 +24,14 @@ class Stand:
 
 
 def machines_between(
-    before: Stand, after: Stand, used: Collection[RoleUse], database_is_ours: bool
+    before: Stand, after: Stand, used: Collection[RoleUse], all_metered: bool
 ) -> tuple[RoleUse, HostUse, Mapping[str, HostUse]]:
     """Return what the lab used between two moments, what its machine did, and what those of other hosts did.
 
     Those are by the names of the hosts. `used` is what all roles that we know of used meanwhile, each on its machine.
+    `all_metered`: on the lab's machine there are no others.
     """
-    lab, here = machine_between(before.here, after.here, _on(None, used), database_is_ours)
+    lab, here = machine_between(before.here, after.here, _on(None, used), all_metered)
     both = before.there.keys() & after.there.keys()
     there = {name: machine_between(before.there[name], after.there[name], _on(name, used), True)[1] for name in both}
     return lab, here, there

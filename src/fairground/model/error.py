@@ -47,7 +47,11 @@ class DatabaseEnded(MachineError):
     """The error that the database server is there no more. Nothing more can be measured on it."""
 
 
-ENDING = (StorageError, DatabaseEnded)
+class KeeperEnded(MachineError):
+    """The error that the keeper was killed. Nothing more can be started."""
+
+
+ENDING = (StorageError, DatabaseEnded, KeeperEnded)
 """The errors after which nothing more can be measured: what is left of a plan stays open."""
 
 NO_SPACE = "no space is left on its file system"
@@ -133,5 +137,6 @@ def resumable(place: Path | str, command: str) -> Iterator[None]:
             raise GoneError(place) from error
         if isinstance(error, FileNotFoundError):
             raise
-        error.hint = f"{error.hint}; what is finished is kept, and this goes on with it: {command}"
+        goes_on = f"what is finished is kept, and this goes on with it: {command}"
+        error.hint = goes_on if error.hint is None else f"{error.hint}; {goes_on}"
         raise

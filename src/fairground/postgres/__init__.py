@@ -6,7 +6,7 @@ from fairground.postgres.address import DatabaseAddress
 from fairground.postgres.beside import DatabaseBeside, StatementCost, is_here, open_beside
 from fairground.postgres.cells import cell_of
 from fairground.postgres.database import Counters, Database, DatabaseHost
-from fairground.postgres.embedded import binary, check, start
+from fairground.postgres.embedded import binary, check, require_unused, start
 from fairground.postgres.errorlog import Refusals
 from fairground.postgres.given import given_database
 
@@ -30,6 +30,7 @@ __all__ = [
     "hygiene",
     "is_here",
     "open_beside",
+    "require_unused",
     "start",
     "waits",
 ]

