@@ -165,11 +165,11 @@ def test_a_metered_service_that_somebody_else_started_is_no_stranger() -> None:
     assert told.split() == ["True", "False"]
 
 
-@pytest.mark.parametrize("lacking", [None, "server", "database"])
+@pytest.mark.parametrize("lacking", [None, "database"])
 def test_what_strangers_used_is_unknown_beside_roles_that_nobody_meters(
     lacking: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A service or a database whose process is not seen would be taken for strangers."""
+    """A given database whose process is not seen would be taken for strangers; nobody meters a service beside pgbench."""
     seen = list[object]()
     for module in (loaded, session):
         monkeypatch.setattr(module, "machines_between", lambda *words: (seen.append(words[-1]), (USE, CALM, {}))[1])
@@ -187,6 +187,10 @@ def test_what_strangers_used_is_unknown_beside_roles_that_nobody_meters(
         session_of_both.load(Turns(("a", "b"), LOAD, 1.0, 1.0))
     known = lacking is None
     assert seen == [True, known, known, known]
+    service = ServiceArm("a", Cell("a", "w", Topology(), LOAD, CellSettings()), WORKLOAD, 1, "127.0.0.1", 80)
+    roles = (("server", "database"), ("server",), ("database",))
+    assert [service.is_metered(some) for some in roles] == [True, False, False]
+    assert [world.arms()[0].is_metered(some) for some in roles] == [True, False, True]
 
 
 KILLED = """

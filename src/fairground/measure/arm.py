@@ -6,7 +6,7 @@ one arm. A *round* is one start of all arms: the unit of evidence.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from fairground.host import Child, Resident
@@ -64,6 +64,10 @@ class Arm:
     def machine_cell(self) -> Cell:
         """The cell by which it is told what disturbs the machine."""
         return self.cell
+
+    def is_metered(self, roles: Collection[str]) -> bool:
+        """True if all that works for it is among these roles; else what it uses is not told from what strangers use."""
+        return "database" in roles
 
     @property
     def folder(self) -> str:
@@ -153,6 +157,10 @@ class ServiceArm(Arm):
     def machine_cell(self) -> Cell:
         """The cell as of a durable database: nobody knows whether the service's own waits for the disk."""
         return replace(self.cell, settings=replace(self.cell.settings, durability=Durability.DURABLE))
+
+    def is_metered(self, roles: Collection[str]) -> bool:
+        """True if the service and its database are among these roles: somebody else runs both."""
+        return {"server", "database"} <= set(roles)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from fairground.measure.bench import Bench
 from fairground.measure.faults import Happened
 from fairground.measure.pilot import Pilot
 from fairground.measure.schedule import Whole, seed_of
-from fairground.measure.stand import METERED, Stand, machines_between
+from fairground.measure.stand import Stand, machines_between
 from fairground.measure.turntaking import TurnTaking, silence_of
 from fairground.measure.warmup import WarmUp
 from fairground.measure.watch import ArmWatch, ClockReading, WatchedArm, roles_between
@@ -213,7 +213,7 @@ class Loaded:
         assert run.ends is not None
         (reading, before), (later, after) = run.ends
         roles = roles_between(self.seen.meters, reading, later)
-        lab, use, there = machines_between(before, after, roles.values(), roles.keys() >= METERED)
+        lab, use, there = machines_between(before, after, roles.values(), self.arm.is_metered(roles))
         roles["lab"] = lab
         if "server" in roles:
             roles["server"] = replace(roles["server"], cpu_us_by_second=differences_us(run.clocks, "server"))

@@ -33,7 +33,7 @@ from fairground.measure.pgbench import Pgbench
 from fairground.measure.schedule import Ask, Counted, Schedule, Turns, Whole
 from fairground.measure.service import NullResponder, Reached
 from fairground.measure.stack import StartedStack
-from fairground.measure.stand import METERED, Stand, machines_between
+from fairground.measure.stand import Stand, machines_between
 from fairground.measure.turntaking import Told
 from fairground.measure.watch import ArmWatch, ClockReading, WatchedArm, roles_between
 from fairground.model import Doing, LabError, RoleUse, Severity, StorageError, Verdict, clash_of
@@ -266,7 +266,7 @@ class ArmSession:
         was, now = before.counts[label], after.counts[label]
         told = now.told - was.told
         roles = roles_between(seen.meters, was.reading, now.reading)
-        metered = all(one.reading.clocks.keys() >= METERED for one in after.counts.values())
+        metered = all(self._loaded[one].arm.is_metered(counts.reading.clocks) for one, counts in after.counts.items())
         lab, host, there = machines_between(before.stand, after.stand, self._used(before, after), metered)
         for role, us in now.shared_us.items():
             roles[role] = replace(roles[role], cpu_us=us - was.shared_us.get(role, 0.0))

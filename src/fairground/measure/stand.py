@@ -11,9 +11,6 @@ from dataclasses import dataclass, field
 from fairground.host import Moment, machine_between
 from fairground.model import HostUse, RoleUse
 
-METERED = frozenset({"server", "database"})
-"""The roles that somebody else may run where they cannot be metered: what they use is then not told from what strangers use."""
-
 
 @dataclass(frozen=True)
 class Stand:

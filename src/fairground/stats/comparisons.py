@@ -251,8 +251,7 @@ def compare(
     anchor = next((name for name in (*anchors, *sorted(several)) if name in several), None)
     if anchor is None:
         return None
-    known = {stack: measured.against((stack, None), (anchor, None)) for stack in several if stack != anchor}
-    estimates = {stack: found for stack, found in known.items() if found is not None}
+    estimates = {one: found for one in several if one != anchor and (found := measured.against((one, None), (anchor, None)))}
     if not estimates:
         return None
     level = statistics.fmean(several[anchor].values())
@@ -278,10 +277,8 @@ def compare(
     ]
     ordered = tuple(sorted(rows, key=lambda row: -row.estimate.middle))
     starts = modes.of_starts({stack: {block: math.exp(log) for block, log in logs.items()} for stack, logs in several.items()})
-    return Comparison(
-        quantity, anchor, ordered, stand.groups, stand.ranks, floor, withdrawn, modes=starts, words=stand.words,
-        estimates=tuple(one for one in between.values() if one is not None),
-    )  # fmt: skip
+    pairs = tuple(one for one in between.values() if one is not None)
+    return Comparison(quantity, anchor, ordered, stand.groups, stand.ranks, floor, withdrawn, None, starts, stand.words, pairs)
 
 
 def _between(measured: Measured, order: Sequence[str], anchor: str) -> dict[tuple[str, str], Estimate | None]:
