@@ -23,7 +23,7 @@ function randomIds (count) {
 const queries = request => Math.min(Math.max(parseInt(request.query.queries, 10) || 1, 1), MOST_QUERIES)
 
 export function createApp (store) {
-  const app = Fastify({ forceCloseConnections: 'idle' })
+  const app = Fastify({ keepAliveTimeout: 75_000, forceCloseConnections: 'idle' })
   app.register(view, { engine: { handlebars } })
   app.addHook('onRequest', async (request, reply) => { reply.header('server', 'Fastify') })
   app.setErrorHandler(answerError)
