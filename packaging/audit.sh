@@ -11,7 +11,7 @@ left_out() { echo "audit: left out  $1: $2"; }
 audit() {
     local name=$1 pattern=$2 folder=$3 said code
     shift 3
-    said=$(cd "$folder" && "$@" 2>&1)
+    said=$(cd "$folder" && "$@" 2>&1 </dev/null)  # its input is the list of files
     code=$?
     if [ "$code" -eq 0 ]; then
         echo "audit: clean     $name"
@@ -25,43 +25,43 @@ audit() {
     fi
 }
 
-if command -v pip-audit >/dev/null; then
-    for lock in requirements.lock requirements-dev.lock requirements-docs.lock servers/*/requirements.lock servers/*/requirements.txt; do
-        [ -e "$lock" ] && audit "pip-audit $lock" 'Found [0-9]+ known vulnerabilit' . pip-audit --disable-pip --require-hashes -r "$lock"
-    done
-else
-    left_out pip-audit "it is not installed (pip install pip-audit)"
-fi
+# Every file of the repository that pins or names packages: a new one is asked, or named.
+while read -r lock; do
+    folder=$(dirname "$lock")
+    case $lock in
+        *requirements*.lock)
+            if command -v pip-audit >/dev/null; then
+                audit "pip-audit $lock" 'Found [0-9]+ known vulnerabilit' . pip-audit --disable-pip --require-hashes -r "$lock"
+            else
+                left_out "$lock" "pip-audit is not installed (pip install pip-audit)"
+            fi
+            ;;
+        *Cargo.lock)
+            if command -v cargo-deny >/dev/null; then
+                audit "cargo deny $lock" 'error\[(vulnerability|unsound|yanked)' "$folder" cargo deny --all-features check advisories
+            elif command -v cargo-audit >/dev/null; then
+                audit "cargo audit $lock" 'vulnerabilit(y|ies) found' . cargo audit --file "$lock"
+            else
+                left_out "$lock" "neither cargo-deny nor cargo-audit is installed (cargo install cargo-deny --locked)"
+            fi
+            ;;
+        *go.sum)
+            if command -v govulncheck >/dev/null; then
+                audit "govulncheck $lock" 'Vulnerability #|affected by [1-9]' "$folder" govulncheck ./...
+            else
+                left_out "$lock" "govulncheck is not installed (go install golang.org/x/vuln/cmd/govulncheck@latest)"
+            fi
+            ;;
+        *package-lock.json)
+            if command -v npm >/dev/null; then
+                audit "npm audit $lock" '[1-9][0-9]* .*vulnerabilit' "$folder" npm audit --omit=dev
+            else
+                left_out "$lock" "npm is not installed"
+            fi
+            ;;
+        *) left_out "$lock" "no audit of it is known to this script" ;;
+    esac
+done < <(git ls-files '*.lock' '*go.sum' '*package-lock.json' '*pom.xml' '*Gemfile')
 
-for lock in engine/Cargo.lock servers/*/Cargo.lock; do
-    [ -e "$lock" ] || continue
-    if command -v cargo-deny >/dev/null; then
-        audit "cargo deny $lock" 'error\[(vulnerability|unsound|yanked)' "$(dirname "$lock")" cargo deny --all-features check advisories
-    elif command -v cargo-audit >/dev/null; then
-        audit "cargo audit $lock" 'vulnerabilit(y|ies) found' . cargo audit --file "$lock"
-    else
-        left_out "$lock" "neither cargo-deny nor cargo-audit is installed (cargo install cargo-deny --locked)"
-    fi
-done
-
-for lock in servers/*/go.sum; do
-    [ -e "$lock" ] || continue
-    if command -v govulncheck >/dev/null; then
-        audit "govulncheck $(dirname "$lock")" 'Vulnerability #|affected by [1-9]' "$(dirname "$lock")" govulncheck ./...
-    else
-        left_out "$lock" "govulncheck is not installed (go install golang.org/x/vuln/cmd/govulncheck@latest)"
-    fi
-done
-
-for lock in servers/*/package-lock.json; do
-    [ -e "$lock" ] || continue
-    if command -v npm >/dev/null; then
-        audit "npm audit $(dirname "$lock")" '[1-9][0-9]* .*vulnerabilit' "$(dirname "$lock")" npm audit --omit=dev
-    else
-        left_out "$lock" "npm is not installed"
-    fi
-done
-
-left_out "servers with Maven or Ruby" "no audit of theirs is known to this script"
 [ "$asked" -gt 0 ] || echo "audit: nothing was asked: this says nothing of holes"
 exit "$found"

@@ -110,6 +110,24 @@ def test_documented_variant_tells_its_pages_and_settings(stack: Stack) -> None:
     assert untold(stack) == []
 
 
+NAMED = [stack for stack in STACKS if re.search(r"-\d+-\d+$", stack.id)]
+
+
+def pinned(stack: Stack, built: Stack) -> list[str]:
+    """The lines that pin a package to the version in a stack's name, of the files that the build of a stack names."""
+    version = r"\.".join(stack.id.split("-")[-2:])
+    files = [stack.server.folder / word.rpartition("=")[2] for words in built.build for word in words]
+    lines = [line for file in files if file.is_file() for line in file.read_text().splitlines()]
+    return [line for line in lines if re.search(rf"(~>|==) ?{version}\b", line)]
+
+
+@pytest.mark.parametrize("stack", NAMED, ids=lambda stack: stack.id)
+def test_a_version_in_a_name_is_the_one_that_is_built(stack: Stack) -> None:
+    """What its build names allows no other, so the name is true wherever it is built. The server's other variants may differ."""
+    assert pinned(stack, stack)
+    assert not any(pinned(stack, other) for other in stack.server.stacks if other not in NAMED)
+
+
 @pytest.fixture
 def stack(tmp_path: Path) -> Stack:
     """A documented variant with nothing to hide, in a folder of its own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -67,6 +68,20 @@ def test_conditions_tell_kinds_versions_and_processes(name: str) -> None:
     conditions = {one.what: one for one in suite(name).conditions}
     assert {"Kinds of server", "Versions"} <= set(conditions) and {"Processes", "Workers"} & set(conditions)
     assert all(one.theirs and one.here and one.where for one in conditions.values())
+
+
+OF_A_MACHINE = re.compile(
+    r"\b(?:Java|Node|Python|Ruby|PostgreSQL|Go|Rust) \d|\b(?:both|\d+|two|four) (?:cores|processors)\b|memory would"
+)
+"""What a run finds where it is measured: versions of toolchains and of the database, how many processors, how much memory."""
+
+
+@pytest.mark.parametrize("name", sorted(MIXED))
+def test_conditions_here_are_those_of_the_suite(name: str) -> None:
+    """They are printed for every machine: what only its receipts know is not in them. Versions in lock files are fixed."""
+    assert not [one.here for one in suite(name).conditions if OF_A_MACHINE.search(one.here)]
+    assert OF_A_MACHINE.search("2 processes on 2 cores") and OF_A_MACHINE.search("Spring Boot 4.1 on Java 17")
+    assert not OF_A_MACHINE.search("2 processes, however many cores there are; Spring Boot 4.1 and Express 5")
 
 
 def test_kinds_are_those_of_the_stacks_that_a_test_names() -> None:

@@ -17,6 +17,8 @@ import pytest
 import yaml
 
 from builders.paths import ROOT
+from fairground.lab.compare import Named, workload_of
+from fairground.lab.places import Places
 
 ACTION, WORKFLOWS = ROOT / "action.yml", sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 SCRIPTS = ROOT / "packaging" / "action"
@@ -297,28 +299,91 @@ def test_install_calls_the_door(runner: Runner, tmp_path: Path, hit: str, newer:
     assert (engine.stat().st_mtime >= source.stat().st_mtime) is newer
 
 
+TUNED, SHOWN = '[variants.plain]\napproach = "tuned"\n', '[variants.shown]\napproach = "documented"\n'
+
+
+def changed(runner: Runner, base: str, head: str, said: str = "") -> dict[str, str]:
+    """Stack → workload of what two commits differ in, as the workflow asks for it."""
+    done = runner.run("changed.py", BASE=base, HEAD=head, WORKLOAD="rows")
+    assert (done.returncode, done.stderr) == (0, said)
+    return {one["stack"]: one["workload"] for one in json.loads(runner.outputs["stacks"])}
+
+
 def test_changed_servers_are_found(runner: Runner) -> None:
-    """Servers that both commits have and that differ, as their first variant; neither new nor removed ones, nor the lab's files."""
-    manifest = "[variants.plain]\n[variants.other]\n"
+    """Servers that both commits have and that differ; neither new nor removed ones, nor new variants, nor the lab's files."""
     names = ("changed", "removed", "same")
-    base = commit(runner.workspace, {**{f"servers/{name}/server.toml": manifest for name in names}, "servers/twins.toml": ""})
+    base = commit(runner.workspace, {**{f"servers/{name}/server.toml": TUNED for name in names}, "servers/twins.toml": ""})
     head = commit(
         runner.workspace,
-        {"servers/changed/main.x": "", "servers/removed/server.toml": None, "servers/new/server.toml": manifest,
+        {"servers/changed/server.toml": TUNED + SHOWN, "servers/removed/server.toml": None, "servers/new/server.toml": TUNED,
          "servers/twins.toml": "x", "src/lab.py": ""},
     )  # fmt: skip
-    assert runner.run("changed.py", BASE=base, HEAD=head).returncode == 0
-    assert json.loads(runner.outputs["stacks"]) == ["changed:plain"]
+    assert changed(runner, base, head) == {"changed:plain": ""}
+
+
+@pytest.mark.parametrize(
+    ("name", "stacks"),
+    [
+        ("main.x", ["one:shown", "one:plain"]),
+        ("documented/main.x", ["one:shown"]),
+        ("published/deep/main.x", ["one:told"]),
+    ],
+)
+def test_what_is_changed_is_what_is_compared(runner: Runner, name: str, stacks: list[str]) -> None:
+    """Code of documented or published variants is held by them, though another variant is the manifest's first."""
+    manifest = TUNED + '[variants.told]\napproach = "published"\n' + SHOWN
+    base = commit(runner.workspace, {"servers/one/server.toml": manifest})
+    head = commit(runner.workspace, {f"servers/one/{name}": ""})
+    assert list(changed(runner, base, head)) == stacks
+
+
+def test_each_is_asked_what_its_contract_has_and_it_serves(runner: Runner) -> None:
+    """The workflow's workload where the server has it, and else the contract's default."""
+    manifests = {"usual": SHOWN, "other": 'contract = "other"\n' + SHOWN, "bare": SHOWN + '[skip]\nrows = "no client"\n'}
+    base = commit(
+        runner.workspace,
+        {"contracts/seeds/workloads/rows.toml": "", "contracts/other/workloads/trees.toml": ""}
+        | {f"servers/{name}/server.toml": text for name, text in manifests.items()},
+    )
+    head = commit(runner.workspace, {f"servers/{name}/x": "" for name in manifests})
+    assert changed(runner, base, head) == {"bare:shown": "", "other:shown": "", "usual:shown": "rows"}
+
+
+def test_a_server_whose_program_is_not_here_is_left_out(runner: Runner) -> None:
+    """It cannot be compared here, and that is no fault of the change; one whose programs are here is compared."""
+    names = {"here": "git", "gone": "no-such-program"}
+    files = {f"servers/{name}/server.toml": f'needs = [["{program}", "-v"]]\n{SHOWN}' for name, program in names.items()}
+    base = commit(runner.workspace, dict(files))
+    head = commit(runner.workspace, {f"servers/{name}/x": "" for name in names})
+    said = "gone is not compared: there is no `no-such-program` here\n"
+    assert changed(runner, base, head, said) == {"here:shown": ""}
 
 
 def test_not_all_of_many_servers_are_compared(runner: Runner) -> None:
-    """A change of many servers compares the first ones, and says so."""
+    """A change of many servers compares a stack of each before a second of any, as many as there is time for, and says so."""
     names = [f"servers/s{number}" for number in range(6)]
-    base = commit(runner.workspace, {f"{name}/server.toml": "[variants.a]" for name in names})
+    base = commit(runner.workspace, {f"{name}/server.toml": TUNED + SHOWN for name in names})
     head = commit(runner.workspace, {f"{name}/x": "" for name in names})
-    done = runner.run("changed.py", BASE=base, HEAD=head)
-    assert done.stderr == "6 servers differ; the first 4 are compared: s0:a, s1:a, s2:a, s3:a\n"
-    assert len(json.loads(runner.outputs["stacks"])) == 4
+    said = "12 stacks differ; the first 4 are compared: s0:shown, s1:shown, s2:shown, s3:shown\n"
+    assert len(changed(runner, base, head, said)) == 4
+
+
+def test_every_server_of_the_lab_can_be_asked(runner: Runner) -> None:
+    """The workflow's own workload is one that the chosen stacks of all servers serve, or their contract's default is asked."""
+    (workload,) = {step["env"]["WORKLOAD"] for path in WORKFLOWS for step in steps(path) if step.get("id") == "changed"}
+    read = [*ROOT.glob("servers/*/server.toml"), *ROOT.glob("contracts/*/workloads/*.toml")]
+    files: dict[str, str | None] = {str(path.relative_to(ROOT)): path.read_text() for path in read}
+    places = Places(ROOT, ROOT / "servers", runner.temp / "results", runner.temp / "cache")
+    known = places.load_servers()
+    base, asked = commit(runner.workspace, files), {}
+    for server in known:
+        head = commit(runner.workspace, {f"servers/{server.id}/x": ""})
+        runner.run("changed.py", BASE=base, HEAD=head, WORKLOAD=workload)
+        asked |= {one["stack"]: one["workload"] for one in json.loads(runner.outputs["stacks"])}
+        base = head
+    assert asked
+    for stack, word in asked.items():
+        assert workload_of(places, known, Named("a", "b", stack, stack), word or None, None)
 
 
 # ---------------------------------------------------------------- what the YAML says

@@ -124,6 +124,23 @@ def test_the_default_is_the_contracts(places: Places) -> None:
         places.workloads_of((), [stack(places, "picker"), stack(places, "usual")])
 
 
+def test_a_comparison_asks_nothing_that_a_side_does_not_serve(places: Places, tmp_path: Path) -> None:
+    """A workload that one side skips is refused with the manifest's reason, on whichever side; what both serve is asked."""
+    path = tmp_path / "servers" / "usual" / "server.toml"
+    more = '[variants.reader]\nabout = "reads"\napproach = "documented"\nserves = ["read"]\n[skip]\ndb-ping = "no client"\n'
+    path.write_text(path.read_text() + more)
+    known = places.load_servers()
+    for sides in (("usual:plain", "usual:reader"), ("usual:reader", "usual:plain")):
+        named = compare.Named("a", "b", *sides)
+        with pytest.raises(LabError, match="has no `db-ping`: no client"):
+            compare.workload_of(places, known, named, "db-ping", None)
+        with pytest.raises(LabError, match="`usual:plain` has no `read`: does not serve"):
+            compare.workload_of(places, known, named, "read", None)
+        assert compare.workload_of(places, known, named, "ping", None) == "ping"
+    alone = compare.Named("a", "b", "usual:reader", "usual:reader")
+    assert compare.workload_of(places, known, alone, "read", None) == "read"
+
+
 def test_a_suite_names_its_contract(places: Places, tmp_path: Path) -> None:
     """At the top of its file, for every group."""
     path = tmp_path / "suites" / "one.toml"

@@ -11,7 +11,7 @@ import pytest
 
 from builders.stored import new, small_plan, trial
 from fairground import records
-from fairground.model import Verdict
+from fairground.model import LabError, Verdict
 from fairground.serve import watch
 from fairground.serve.watch import RunWatch
 
@@ -29,6 +29,22 @@ def test_trials_are_seen_as_they_are_stored(tmp_path: Path) -> None:
     records.append_trial(folder, trial(2, Verdict.VALID, attempt=2))
     assert seen.state()["done"] == 2 and seen.state()["left_s"] == 0
     assert seen.run() == records.load_run(folder)
+
+
+def test_entries_are_not_read_through_a_link_out_of_the_results(tmp_path: Path) -> None:
+    """Nothing of the other file is shown; a link to what the results hold is read."""
+    folder, other = new(tmp_path / "results"), new(tmp_path / "other")
+    entries = folder / records.ENTRIES
+    entries.rename(folder / "held.jsonl")
+    entries.symlink_to(folder / "held.jsonl")
+    assert RunWatch(folder).state()["done"] == 0
+    secret = other / "secret.jsonl"
+    secret.write_text('{"password": "hunter2"}\n')
+    entries.unlink()
+    entries.symlink_to(secret)
+    with pytest.raises(LabError, match="is a link out of the folder of results, and is not followed") as caught:
+        RunWatch(folder).state()
+    assert "hunter2" not in str(caught.value)
 
 
 def test_no_more_is_left_than_budget_and_hosts_allow(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ function fixedRoutes (app) {
 
 // `addFixed` adds the routes that ask no database.
 export function createApp (accounts, addFixed = fixedRoutes) {
-  const app = Fastify({ keepAliveTimeout: 75_000, forceCloseConnections: 'idle', frameworkErrors: answerError })
+  const app = Fastify({ forceCloseConnections: 'idle', frameworkErrors: answerError })
   app.setErrorHandler(answerError)
   app.setNotFoundHandler((request, reply) => reply.code(404).send({ ok: false, message: 'no such route' }))
 

@@ -55,9 +55,15 @@ def name_sides(known: Sequence[Server], a: str | None, b: str | None, old_new: s
 
 
 def workload_of(places: Places, known: Sequence[Server], named: Named, text: str | None, contract: str | None) -> str:
-    """The id of the workload that is meant for both sides. None: their contract's default. LabError where it is not theirs."""
+    """The id of the workload that is meant for both sides. None: their contract's default.
+
+    LabError where it is not theirs, or where one of them does not serve it.
+    """
     stacks = [one_stack(known, id) for id in dict.fromkeys((named.stack_a, named.stack_b))]
     (found,) = places.workloads_of(() if text is None else (text,), stacks, contract)
+    for stack in stacks:
+        if found.id in stack.skip:
+            raise LabError(f"`{stack.id}` has no `{found.id}`: {stack.skip[found.id]}", "choose another workload: -w WORKLOAD")
     return found.id
 
 

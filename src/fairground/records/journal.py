@@ -147,7 +147,7 @@ def content_of(path: Path, begin: int = 0) -> bytes:
 
 def whole(path: Path) -> Any:
     """Read what is in a JSON file. LabError when it cannot be read."""
-    _require_within(path)
+    require_within(path)
     try:
         return json.loads(content_of(path))
     except (OSError, ValueError, RecursionError) as error:
@@ -157,7 +157,7 @@ def whole(path: Path) -> Any:
 
 def lines(path: Path) -> list[Any]:
     """The values of a `.jsonl` file without its torn end; none where there is no file. LabError for a damaged line."""
-    _require_within(path)
+    require_within(path)
     try:
         content = content_of(path)
     except FileNotFoundError:
@@ -177,7 +177,7 @@ def leads_out(path: Path, results: Path) -> bool:
     return not path.resolve().is_relative_to(results.resolve())
 
 
-def _require_within(path: Path) -> None:
+def require_within(path: Path) -> None:
     """Raise LabError if a record's file is a link out of the folder of results: somebody else's file would be published."""
     if leads_out(path, path.parent.resolve().parent):
         message = f"`{path.name}` of `{path.parent.name}` is a link out of the folder of results, and is not followed"

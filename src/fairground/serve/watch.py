@@ -65,7 +65,9 @@ class RunWatch:
 
     def _read(self) -> None:
         """Take in the lines that are new; a line without its end is left for the next look."""
-        text = journal.content_of(self.folder / records.ENTRIES, self._at)
+        path = self.folder / records.ENTRIES
+        journal.require_within(path)
+        text = journal.content_of(path, self._at)
         whole = text[: text.rfind(b"\n") + 1]
         self._at += len(whole)
         self.entries += [records.trial_of(line) for line in whole.splitlines()]
