@@ -89,7 +89,7 @@ def header_problem(name: str, value: str | None, rule: object, waited_s: float =
 def _date_problem(name: str, value: str, waited_s: float) -> str | None:
     try:
         old_s = time.time() - parsedate_to_datetime(value).timestamp()
-    except ValueError:
+    except (ValueError, OverflowError):
         return f"the header `{name}` is {quote_bytes(value.encode())}, and no date of HTTP"
     return None if -DATE_WITHIN_S <= old_s <= DATE_WITHIN_S + 1 + waited_s else f"the header `{name}` is {old_s:.0f} s old"
 

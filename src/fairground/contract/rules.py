@@ -89,7 +89,10 @@ def _is_sent(value: Any, sent: str) -> bool:
 def _moment(value: Any, within_s: float, where: str) -> str | None:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return f"{where} is {show_value(value)}, expected a time in Unix seconds"
-    off_s = value - time.time()
+    try:
+        off_s = value - time.time()
+    except OverflowError:  # an integer beyond any float
+        return f"{where} is {show_value(value)}, expected a time in Unix seconds"
     return None if abs(off_s) <= within_s else f"the time in {where} is off by {off_s:.0f} s (allowed: {within_s:g} s)"
 
 
