@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from decimal import Decimal
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +19,14 @@ from builders.contracts import CASES, EVERY_WORKLOAD, SEEDS
 from builders.paths import ROOT
 from fairground import contract, postgres
 from fairground.contract import case_file, procedures
-from fairground.contract.case import CaseKind, Expect, ProcedureSettings, Request
+from fairground.contract.case import CaseKind, CaseStep, Expect, ProcedureSettings, Request
+from fairground.contract.exchange import Target
 from fairground.contract.expected import kept_values
+from fairground.contract.judge import AnswerJudge
 from fairground.contract.wire import HttpAnswer
 from fairground.inputs import workload_files
 from fairground.model import Audit, ContractError, Finding, LabError, Needs, OwnRows, Severity, Written
+from fairground.model.contract import AnswerRules, ErrorRules
 from fairground.model.workload import Invariant, TableNeed, WriteHistory
 from reference import FAULTS, Database, ReferenceStage, Server
 from reference.rows import USER_KEYS, caesar, expected_users, iso_milliseconds
@@ -418,6 +424,7 @@ MISTAKES = [
     (A + "request={line='POST /', body='{\"id\":\"{idd}\"}'}", "names `{idd}` in a request, and no earlier step keeps it", "none"),
     (A + "kind='pipeline'\nrequest='GET /'\nkeep={id='id'}", "of kind `pipeline` has `keep`, and no later request", "leave it out"),
     ("[disturbance]\nask={request='GET /{id}'}\n" + A + "procedure='terminates'", "`disturbance` names `{id}` in a request", ""),
+    ("[disturbance]\nask={request={line='GET /', headers=['a: {t.c}']}}\n" + A, "`disturbance` names `{t.c}`, and", "no cell"),
     (A + "request={raw='GET /日'}", "`case[0].request.raw` has `日`, which is no byte, in", "for each byte"),
     (A + "request='GET /'\n[case.expect]\nheaders.date='nwo'", "is none of text, now, absent, nor a table", ""),
     (A + "request='GET /'\n[case.expect]\nheaders.age.equals=5", "`case[0].expect.headers.age` needs a text as its `equals`, in", ""),
@@ -511,3 +518,27 @@ def test_what_the_stage_cannot_do_is_not_tried() -> None:
     (finding,) = report.findings
     assert (finding.severity, finding.sentence) == (Severity.WARN, "not tried: the lab does not restart a given database")
     assert report.passed
+
+
+@pytest.mark.parametrize(("status", "wrong"), [(201, None), (500, None), (200, "expected status 201 or 500 or 503, got 200")])
+def test_a_question_while_the_database_is_away_is_answered_as_its_case_says(status: int, wrong: str | None) -> None:
+    """Where its right answer is 201, that is right before the database has gone, and 200 never is."""
+
+    class Asked(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.send_response(status)
+            self.send_header("content-length", "0")
+            self.end_headers()
+            back.set()
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    back, bare = threading.Event(), replace(SEEDS, errors=ErrorRules(), answers=AnswerRules())
+    with ThreadingHTTPServer(("127.0.0.1", 0), Asked) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        target = Target("127.0.0.1", server.server_port, AnswerJudge(bare), time.monotonic() + 30)
+        found = procedures._ask_until(back, CaseStep(Request("POST", "/"), Expect(201)), target)
+        server.shutdown()
+    assert found == wrong
