@@ -6,10 +6,12 @@ import json
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from builders.paths import ROOT
 from fairground import contract, postgres
 from fairground.contract import case_file, procedures
 from fairground.contract.case import CaseKind, CaseStep, Expect, ProcedureSettings, Request
-from fairground.contract.exchange import Target
+from fairground.contract.exchange import Target, exchange
 from fairground.contract.expected import kept_values
 from fairground.contract.judge import AnswerJudge
 from fairground.contract.wire import HttpAnswer
@@ -520,25 +522,49 @@ def test_what_the_stage_cannot_do_is_not_tried() -> None:
     assert report.passed
 
 
-@pytest.mark.parametrize(("status", "wrong"), [(201, None), (500, None), (200, "expected status 201 or 500 or 503, got 200")])
-def test_a_question_while_the_database_is_away_is_answered_as_its_case_says(status: int, wrong: str | None) -> None:
-    """Where its right answer is 201, that is right before the database has gone, and 200 never is."""
+@contextmanager
+def answering(status: int, bodies: Iterable[bytes], after: Callable[[], None] = lambda: None) -> Iterator[Target]:
+    """A server on loopback that gives these bodies one after another, and is held to no rule of a contract."""
+    left = iter(bodies)
 
     class Asked(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
+            body = next(left)
             self.send_response(status)
-            self.send_header("content-length", "0")
+            self.send_header("content-length", str(len(body)))
             self.end_headers()
-            back.set()
+            self.wfile.write(body)
+            after()
 
         def log_message(self, *_: object) -> None:
             """Nothing."""
 
-    back, bare = threading.Event(), replace(SEEDS, errors=ErrorRules(), answers=AnswerRules())
+    bare = AnswerJudge(replace(SEEDS, errors=ErrorRules(), answers=AnswerRules()))
     with ThreadingHTTPServer(("127.0.0.1", 0), Asked) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
         thread.start()
-        target = Target("127.0.0.1", server.server_port, AnswerJudge(bare), time.monotonic() + 30)
+        try:
+            yield Target("127.0.0.1", server.server_port, bare, time.monotonic() + 30)
+        finally:
+            server.shutdown()
+
+
+@pytest.mark.parametrize(("status", "wrong"), [(201, None), (500, None), (200, "expected status 201 or 500 or 503, got 200")])
+def test_a_question_while_the_database_is_away_is_answered_as_its_case_says(status: int, wrong: str | None) -> None:
+    """Where its right answer is 201, that is right before the database has gone, and 200 never is."""
+    back = threading.Event()
+    with answering(status, repeat(b""), back.set) as target:
         found = procedures._ask_until(back, CaseStep(Request("POST", "/"), Expect(201)), target)
-        server.shutdown()
     assert found == wrong
+
+
+@pytest.mark.parametrize(
+    ("bodies", "kept"), [((b"\x89PNG\xf1",) * 2, b"\x89PNG\xf1"), ((b"\xf1", b"\xf2"), None), ((b"",) * 2, b"")]
+)
+def test_a_right_answer_is_kept_as_its_bytes(bodies: tuple[bytes, ...], kept: bytes | None) -> None:
+    """What is no text is kept and compared as what it is, and nothing is a right answer, too."""
+    step = CaseStep(Request("POST", "/"), Expect(200, same_bytes=True), repeat=2)
+    with answering(200, bodies) as target:
+        found = exchange((step,), target)
+    assert found.body == kept
+    assert (found.wrong is None) == (kept is not None)

@@ -40,7 +40,7 @@ class CaseOutcome:
     """The outcome of a case: the first thing wrong (None: all right), the last good body, and numbers for the evidence."""
 
     wrong: str | None
-    body: str | None = None
+    body: bytes | None = None
     evidence: dict[str, int | float | str | None] = field(default_factory=dict)
 
 
@@ -64,12 +64,11 @@ def exchange(steps: tuple[CaseStep, ...], target: Target) -> CaseOutcome:
             if wrong is not None:
                 return CaseOutcome(f"{_named(step.request)}: {wrong}", evidence={"request_number": requests})
             if answer is not None and answer.status < 400:
-                text = answer.body.decode("utf-8", "replace")
-                if step.expect.same_bytes and body not in (None, text):
+                if step.expect.same_bytes and body not in (None, answer.body):
                     return CaseOutcome(
                         f"{_named(step.request)}: two answers differ in their bytes", evidence={"request_number": requests}
                     )
-                body = text
+                body = answer.body
         if steps[-1].expect.connection == "open" and line.is_dropped():
             return CaseOutcome(NOT_KEPT_OPEN, evidence={"requests": requests})
         return CaseOutcome(None, body, {"requests": requests})
