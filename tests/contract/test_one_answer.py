@@ -198,7 +198,8 @@ def test_what_is_no_json_is_a_mistake_of_the_contract(known: object) -> None:
     ("value", "sent", "right"),
     [
         (5, "5", True), (5.0, "5", True), (2.5, "2.50", True), ("2.50", "2.50", True), (1000, "1e3", True),
-        ("2.5", "2.50", False), (2.51, "2.50", False), (7, "007", False), (True, "1", False), (10**20 + 1, str(10**20), False),
+        ("2.5", "2.50", False), (2.51, "2.50", False), (7, "007", False), (True, "1", False),
+        (True, "true", True), (False, "false", True), (True, "false", False), (True, "True", False), (10**20 + 1, str(10**20), False),
     ],
 )  # fmt: skip
 def test_a_number_is_what_was_sent_by_its_value(value: object, sent: str, right: bool) -> None:

@@ -80,7 +80,7 @@ def show_value(value: object, limit: int = 120) -> str:
 
 def _is_sent(value: Any, sent: str) -> bool:
     """True if a value is what was sent. A number may be spelled otherwise: a price of 2.50 is 2.5 in much JSON."""
-    if str(value) == sent:
+    if (json.dumps(value) if isinstance(value, bool) else str(value)) == sent:
         return True
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return is_number and NUMBER.fullmatch(sent) is not None and value == json.loads(sent)
