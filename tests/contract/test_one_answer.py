@@ -288,3 +288,12 @@ def test_no_answer_ends_the_run(body: bytes, expect: Expect, wrong: str | None) 
     answer = HttpAnswer(200, "1.1", (("content-type", JSON), ("content-length", str(len(body)))), body)
     found = problem(answer, GET, expect, AnswerJudge(SEEDS, lambda *_: [("<p>a</p>",)]))
     assert found is None if wrong is None else found is not None and wrong in found
+
+
+def test_own_error_is_held_to_the_headers_of_its_case() -> None:
+    """Those of its case hold, and those of the contract's errors do not: it stands in place of one."""
+    contract = replace(SEEDS, errors=replace(SEEDS.errors, headers={"405": {"retry-after": "1"}}))
+    said = Expect(405, headers={"allow": {"equals": "GET"}}, own_error=True)
+    for headers, wrong in (((("allow", "GET"),), None), ((), "no header `allow`")):
+        found = problem(HttpAnswer(405, "1.1", headers, b""), GET, said, AnswerJudge(contract))
+        assert found is None if wrong is None else found is not None and wrong in found
