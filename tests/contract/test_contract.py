@@ -21,6 +21,7 @@ from builders.contracts import CASES, EVERY_WORKLOAD, SEEDS
 from builders.paths import ROOT
 from fairground import contract, postgres
 from fairground.contract import case_file, procedures
+from fairground.contract import exchange as exchanges
 from fairground.contract.case import CaseKind, CaseStep, Expect, ProcedureSettings, Request
 from fairground.contract.exchange import Target, exchange
 from fairground.contract.expected import kept_values
@@ -568,3 +569,19 @@ def test_a_right_answer_is_kept_as_its_bytes(bodies: tuple[bytes, ...], kept: by
         found = exchange((step,), target)
     assert found.body == kept
     assert (found.wrong is None) == (kept is not None)
+
+
+@pytest.mark.parametrize("size", [10, 2200])
+def test_pauses_between_parts_are_not_the_servers_time(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each cut and each single byte but the first waits once, so that a long request has as much time for its answers as a short one."""
+    given = list[tuple[int, float]]()
+
+    def send(parts: tuple[bytes, ...], step: CaseStep, target: Target) -> None:
+        given.append((len(parts), target.deadline_s))
+
+    monkeypatch.setattr(exchanges, "_send_parts", send)
+    target = Target("127.0.0.1", 1, AnswerJudge(SEEDS), 100.0)
+    exchanges.split((CaseStep(Request("GET", "/", headers=(("authorization", "x" * size),)), Expect()),), target)
+    pauses = sum(parts - 1 for parts, _ in given)
+    assert pauses > 2 * size
+    assert {deadline_s for _, deadline_s in given} == {100.0 + exchanges.PAUSE_BETWEEN_PARTS_S * pauses}

@@ -123,11 +123,16 @@ class ClientLine:
 
 
 def split(steps: tuple[CaseStep, ...], target: Target) -> CaseOutcome:
-    """One request in two parts, cut at every offset, and once byte by byte; each time on a fresh connection."""
+    """One request in two parts, cut at every offset, and once byte by byte; each time on a fresh connection.
+
+    The time of the lab's own pauses is not the case's.
+    """
     (step,) = steps
     data = target.encode(step.request)
     partings = [(data[:offset], data[offset:]) for offset in range(1, len(data))]
     partings.append(tuple(data[place : place + 1] for place in range(len(data))))  # type: ignore[arg-type]  # parts of any number
+    pauses_s = PAUSE_BETWEEN_PARTS_S * sum(len(parts) - 1 for parts in partings)
+    target = replace(target, deadline_s=target.deadline_s + pauses_s)
     for offset, parts in enumerate(partings, 1):
         where = f"cut after byte {offset}" if offset < len(data) else "sent byte by byte"
         wrong = _send_parts(parts, step, target)
