@@ -21,9 +21,8 @@ from builders.contracts import CASES, EVERY_WORKLOAD, SEEDS
 from builders.paths import ROOT
 from fairground import contract, postgres
 from fairground.contract import case_file, procedures
-from fairground.contract import exchange as exchanges
 from fairground.contract.case import CaseKind, CaseStep, Expect, ProcedureSettings, Request
-from fairground.contract.exchange import Target, exchange
+from fairground.contract.exchange import PAUSE_BETWEEN_PARTS_S, Target, exchange, split
 from fairground.contract.expected import kept_values
 from fairground.contract.judge import AnswerJudge
 from fairground.contract.wire import HttpAnswer
@@ -579,9 +578,9 @@ def test_pauses_between_parts_are_not_the_servers_time(size: int, monkeypatch: p
     def send(parts: tuple[bytes, ...], step: CaseStep, target: Target) -> None:
         given.append((len(parts), target.deadline_s))
 
-    monkeypatch.setattr(exchanges, "_send_parts", send)
+    monkeypatch.setattr("fairground.contract.exchange._send_parts", send)
     target = Target("127.0.0.1", 1, AnswerJudge(SEEDS), 100.0)
-    exchanges.split((CaseStep(Request("GET", "/", headers=(("authorization", "x" * size),)), Expect()),), target)
+    split((CaseStep(Request("GET", "/", headers=(("authorization", "x" * size),)), Expect()),), target)
     pauses = sum(parts - 1 for parts, _ in given)
     assert pauses > 2 * size
-    assert {deadline_s for _, deadline_s in given} == {100.0 + exchanges.PAUSE_BETWEEN_PARTS_S * pauses}
+    assert {deadline_s for _, deadline_s in given} == {100.0 + PAUSE_BETWEEN_PARTS_S * pauses}
