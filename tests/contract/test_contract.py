@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from decimal import Decimal
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +21,14 @@ from builders.contracts import CASES, EVERY_WORKLOAD, SEEDS
 from builders.paths import ROOT
 from fairground import contract, postgres
 from fairground.contract import case_file, procedures
-from fairground.contract.case import CaseKind, Expect, ProcedureSettings, Request
+from fairground.contract.case import CaseKind, CaseStep, Expect, ProcedureSettings, Request
+from fairground.contract.exchange import PAUSE_BETWEEN_PARTS_S, Target, exchange, split
 from fairground.contract.expected import kept_values
+from fairground.contract.judge import AnswerJudge
 from fairground.contract.wire import HttpAnswer
 from fairground.inputs import workload_files
 from fairground.model import Audit, ContractError, Finding, LabError, Needs, OwnRows, Severity, Written
+from fairground.model.contract import AnswerRules, ErrorRules
 from fairground.model.workload import Invariant, TableNeed, WriteHistory
 from reference import FAULTS, Database, ReferenceStage, Server
 from reference.rows import USER_KEYS, caesar, expected_users, iso_milliseconds
@@ -418,6 +426,7 @@ MISTAKES = [
     (A + "request={line='POST /', body='{\"id\":\"{idd}\"}'}", "names `{idd}` in a request, and no earlier step keeps it", "none"),
     (A + "kind='pipeline'\nrequest='GET /'\nkeep={id='id'}", "of kind `pipeline` has `keep`, and no later request", "leave it out"),
     ("[disturbance]\nask={request='GET /{id}'}\n" + A + "procedure='terminates'", "`disturbance` names `{id}` in a request", ""),
+    ("[disturbance]\nask={request={line='GET /', headers=['a: {t.c}']}}\n" + A, "`disturbance` names `{t.c}`, and", "no cell"),
     (A + "request={raw='GET /日'}", "`case[0].request.raw` has `日`, which is no byte, in", "for each byte"),
     (A + "request='GET /'\n[case.expect]\nheaders.date='nwo'", "is none of text, now, absent, nor a table", ""),
     (A + "request='GET /'\n[case.expect]\nheaders.age.equals=5", "`case[0].expect.headers.age` needs a text as its `equals`, in", ""),
@@ -511,3 +520,67 @@ def test_what_the_stage_cannot_do_is_not_tried() -> None:
     (finding,) = report.findings
     assert (finding.severity, finding.sentence) == (Severity.WARN, "not tried: the lab does not restart a given database")
     assert report.passed
+
+
+@contextmanager
+def answering(status: int, bodies: Iterable[bytes], after: Callable[[], None] = lambda: None) -> Iterator[Target]:
+    """A server on loopback that gives these bodies one after another, and is held to no rule of a contract."""
+    left = iter(bodies)
+
+    class Asked(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = next(left)
+            self.send_response(status)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+            after()
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    bare = AnswerJudge(replace(SEEDS, errors=ErrorRules(), answers=AnswerRules()))
+    with ThreadingHTTPServer(("127.0.0.1", 0), Asked) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        try:
+            yield Target("127.0.0.1", server.server_port, bare, time.monotonic() + 30)
+        finally:
+            server.shutdown()
+
+
+@pytest.mark.parametrize(("status", "wrong"), [(201, None), (500, None), (200, "expected status 201 or 500 or 503, got 200")])
+def test_a_question_while_the_database_is_away_is_answered_as_its_case_says(status: int, wrong: str | None) -> None:
+    """Where its right answer is 201, that is right before the database has gone, and 200 never is."""
+    back = threading.Event()
+    with answering(status, repeat(b""), back.set) as target:
+        found = procedures._ask_until(back, CaseStep(Request("POST", "/"), Expect(201)), target)
+    assert found == wrong
+
+
+@pytest.mark.parametrize(
+    ("bodies", "kept"), [((b"\x89PNG\xf1",) * 2, b"\x89PNG\xf1"), ((b"\xf1", b"\xf2"), None), ((b"",) * 2, b"")]
+)
+def test_a_right_answer_is_kept_as_its_bytes(bodies: tuple[bytes, ...], kept: bytes | None) -> None:
+    """What is no text is kept and compared as what it is, and nothing is a right answer, too."""
+    step = CaseStep(Request("POST", "/"), Expect(200, same_bytes=True), repeat=2)
+    with answering(200, bodies) as target:
+        found = exchange((step,), target)
+    assert found.body == kept
+    assert (found.wrong is None) == (kept is not None)
+
+
+@pytest.mark.parametrize("size", [10, 2200])
+def test_pauses_between_parts_are_not_the_servers_time(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each cut and each single byte but the first waits once, so that a long request has as much time for its answers as a short one."""
+    given = list[tuple[int, float]]()
+
+    def send(parts: tuple[bytes, ...], step: CaseStep, target: Target) -> None:
+        given.append((len(parts), target.deadline_s))
+
+    monkeypatch.setattr("fairground.contract.exchange._send_parts", send)
+    target = Target("127.0.0.1", 1, AnswerJudge(SEEDS), 100.0)
+    split((CaseStep(Request("GET", "/", headers=(("authorization", "x" * size),)), Expect()),), target)
+    pauses = sum(parts - 1 for parts, _ in given)
+    assert pauses > 2 * size
+    assert {deadline_s for _, deadline_s in given} == {100.0 + PAUSE_BETWEEN_PARTS_S * pauses}

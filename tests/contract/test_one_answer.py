@@ -34,7 +34,8 @@ def judged(body: bytes, expect: Expect, kind: str = "application/json; charset=u
     return problem(answer, GET, expect, AnswerJudge(SEEDS, probe))
 
 
-MANY, ONE = "SELECT many", "SELECT one"
+MANY, ONE, PAGE = "SELECT many", "SELECT one", "SELECT page"
+JSON = "application/json"
 
 
 @pytest.mark.parametrize("charset", ["", "; charset=utf-8", ";charset=utf-8", ";charset=UTF-8"])
@@ -162,6 +163,7 @@ def test_a_date_may_be_that_of_its_request(waited_s: float, wrong: str | None) -
     ({"equals": "miss"}, "miss", None), ({"equals": "miss"}, "hit", "is `hit`, expected miss"),
     ({"one_of": ["1", "2"]}, "3", "expected 1 or 2"), ("now", "Thu, 01 Jan 1970 00:00:00 GMT", "s old"),
     ("now", "yesterday", "no date of HTTP"), ("now", "now", None),
+    ("now", "Mon, 01 Jan 99999999999999999999 00:00:00 GMT", "no date of HTTP"),
 ])  # fmt: skip
 def test_headers(rule: object, value: str | None, wrong: str | None) -> None:
     """A header is right by its rule: any text, the time now, one of some texts, or none at all."""
@@ -196,7 +198,8 @@ def test_what_is_no_json_is_a_mistake_of_the_contract(known: object) -> None:
     ("value", "sent", "right"),
     [
         (5, "5", True), (5.0, "5", True), (2.5, "2.50", True), ("2.50", "2.50", True), (1000, "1e3", True),
-        ("2.5", "2.50", False), (2.51, "2.50", False), (7, "007", False), (True, "1", False), (10**20 + 1, str(10**20), False),
+        ("2.5", "2.50", False), (2.51, "2.50", False), (7, "007", False), (True, "1", False),
+        (True, "true", True), (False, "false", True), (True, "false", False), (True, "True", False), (10**20 + 1, str(10**20), False),
     ],
 )  # fmt: skip
 def test_a_number_is_what_was_sent_by_its_value(value: object, sent: str, right: bool) -> None:
@@ -269,3 +272,28 @@ def test_sentences_are_escaped_and_short() -> None:
     """What a server sent is shown escaped, on one line, and shortened."""
     text = quote_bytes(b"\x1b[31m\r\n`" + "é".encode() + b"\xff" + b"x" * 1000)
     assert text.startswith(r"`\x1b[31m\r\n'\xe9\\xff") and text.endswith("bytes more") and len(text) < 200
+
+
+@pytest.mark.parametrize(("body", "expect", "wrong"), [
+    (b"[" * 127 + b"]" * 127, Expect(body={"list": {"each": "any"}}), None),
+    (b"[" * 128 + b"]" * 128, Expect(body={"list": {"each": "any"}}), "the body is not JSON (it is too deep)"),
+    (b"[" * 9999, Expect(body={"list": {"each": "any"}}), "the body is not JSON (it is too deep)"),
+    (b'{"a":' * 600 + b"1" + b"}" * 600, Expect(body={"object": {"a": "any"}, "any_case": True}), "the body is not JSON (it is too deep)"),
+    (b'{"t":1' + b"0" * 400 + b"}", Expect(body={"json": {"t": {"unix_now_within_s": 5}}}), "expected a time in Unix seconds"),
+    (b"<p>a</p><![x y]>", Expect(content_type=JSON, body={"html": {"sql": PAGE}}), "the page cannot be read"),
+    (b"<p> a </p>", Expect(content_type=JSON, body={"html": {"sql": PAGE}}), None),
+])  # fmt: skip
+def test_no_answer_ends_the_run(body: bytes, expect: Expect, wrong: str | None) -> None:
+    """What no reader takes is a wrong answer, whatever its reader says of it."""
+    answer = HttpAnswer(200, "1.1", (("content-type", JSON), ("content-length", str(len(body)))), body)
+    found = problem(answer, GET, expect, AnswerJudge(SEEDS, lambda *_: [("<p>a</p>",)]))
+    assert found is None if wrong is None else found is not None and wrong in found
+
+
+def test_own_error_is_held_to_the_headers_of_its_case() -> None:
+    """Those of its case hold, and those of the contract's errors do not: it stands in place of one."""
+    contract = replace(SEEDS, errors=replace(SEEDS.errors, headers={"405": {"retry-after": "1"}}))
+    said = Expect(405, headers={"allow": {"equals": "GET"}}, own_error=True)
+    for headers, wrong in (((("allow", "GET"),), None), ((), "no header `allow`")):
+        found = problem(HttpAnswer(405, "1.1", headers, b""), GET, said, AnswerJudge(contract))
+        assert found is None if wrong is None else found is not None and wrong in found

@@ -44,7 +44,7 @@ PLANNED["lookup"] = asking(
     expect=replace(PLANNED["lookup"].first.expect, body={"table": {"slot": "account_id", "rows": ROWS}}),
 )
 """As it is once the database was asked for its rows, which are shorter here."""
-BODIES = {"users": "[]", "lookup-known": "{}"}
+BODIES = {"users": b"[]", "lookup-known": b"{}"}
 
 
 # ---------------------------------------------------------------- plan
@@ -174,13 +174,14 @@ def test_plan_compares_with_the_verified_body() -> None:
     users = PLANNED["users"]
     verified = asking(users, expect=replace(users.first.expect, body={"verified": "case"}))
 
-    def body(bodies: dict[str, str]) -> object:
+    def body(bodies: dict[str, bytes]) -> object:
         requests: Any = engine_plan.plan(verified, LOADS["closed"], "h", 1, 1, bodies)["requests"]
         return requests[0]["expect"]["body"]
 
-    assert body({"case": "[1]"}) == {"exact": "[1]"}
+    assert body({"case": b"[1]"}) == {"exact": "[1]"} and body({"case": b""}) == {"exact": ""}
+    assert body({"case": b"\x89PNG\xff"}) == {"bytes": {"base64": "iVBOR/8=", "coding": None}}
     with pytest.raises(LabError, match="no answer of the case `case` was found right"):
-        body({"other": "[1]"})
+        body({"other": b"[1]"})
     assert verified.without_comparisons({"other"}) == verified
     assert verified.without_comparisons({"case"}).first.expect.body is None
 

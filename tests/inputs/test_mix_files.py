@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from builders.mix import CONTRACT, DAY, contract_at, day_at
-from fairground.model import Edge, LabError, LedgerEntry
-from fairground.model.slot import has_slot, names_of, sources_of
+from fairground.model import Edge, LabError, LedgerEntry, LoadRequest
+from fairground.model.slot import has_slot, is_number, names_of, sources_of
 
 
 def test_a_mix_is_read(tmp_path: Path) -> None:
@@ -65,6 +65,12 @@ def test_an_upsert_writes_each_time(ways: str, writes: bool, at_times: bool, tmp
     audit = f"[audit]\nwrites = true\nrows_per_answer = 0\ncommits_per_answer = 0\ntables = {{ seen = {{ {ways} }} }}\n"
     found = day_at(tmp_path, text + audit).first
     assert (found.writes, found.writes_at_times) == (writes, at_times)
+
+
+def test_cells_of_a_table_draw_no_number_whatever_its_name() -> None:
+    """A ledger cannot sum a cell of `seqs`, which begins as what draws a number does."""
+    asked = LoadRequest("x", "GET", "/x?id={seqs.id}&n={seq}&m={int:1..9}")
+    assert [is_number(asked, name) for name in ("seqs.id", "n", "m")] == [False, True, True]
 
 
 def test_names_of_slots(tmp_path: Path) -> None:

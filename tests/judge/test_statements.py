@@ -105,6 +105,38 @@ def test_one_statement_in_place_of_two(text: str, kind: str) -> None:
     assert statements.kind(statements.normalise(text), WORKLOADS["transfer"]) == kind
 
 
+ORDER = ("INSERT INTO orders", "INSERT INTO order_lines", "SELECT price", "UPDATE products SET stock")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("INSERT INTO orders (customer, key) VALUES ($1, $2) RETURNING id", "declared"),
+        ("INSERT INTO order_lines (id, price) SELECT $1, price FROM products WHERE id = $2", "declared"),
+        ("SELECT price FROM products WHERE id = $1", "declared"),
+        ("UPDATE products SET stock = stock - $1, changed = $2::timestamp with time zone WHERE id = $3", "declared"),
+        ("UPDATE products SET stock = stock - $1, changed = cast($2 as timestamp with time zone) WHERE id = $3", "declared"),
+        ("UPDATE products SET stock = stock - m.by FROM (VALUES ($1, $2), ($3, $4)) AS m(id, by)", "merged"),
+        ("WITH o AS (INSERT INTO orders (a) VALUES ($1) RETURNING id) INSERT INTO order_lines SELECT id FROM o", "merged"),
+        ("INSERT INTO order_lines SELECT 1 UNION SELECT 2", "merged"),
+    ],
+)
+def test_a_beginning_lacks_words_that_its_whole_statement_has(text: str, kind: str) -> None:
+    """What one whole statement of a verb has by itself joins nothing; what does the work of several is found all the same."""
+    order = needing(WORKLOADS["transfer"], statements=ORDER, statements_per_answer=4)
+    assert statements.kind(statements.normalise(text), order) == kind
+
+
+def test_a_whole_statement_is_merged_by_another_kind_of_its_verb() -> None:
+    """Where the declared INSERT has its values, one that selects many rows is none of them."""
+    whole = needing(WORKLOADS["transfer"], statements=("INSERT INTO lines (id) VALUES ($1)",), statements_per_answer=3)
+    found = [
+        statements.kind(statements.normalise(f"INSERT INTO lines (id) {rest}"), whole)
+        for rest in ("VALUES (7)", "SELECT 1, '' values")
+    ]
+    assert found == ["declared", "merged"]
+
+
 @pytest.mark.parametrize(
     ("text", "kind"),
     [

@@ -57,6 +57,14 @@ def test_headers_that_are_wrong_in_most_answers_reject() -> None:
     assert written.findings([old, ON_TIME], 2.0, RESULT) == ()
 
 
+def test_probes_that_ended_early_are_no_word_for_a_server() -> None:
+    """A fault of the lab's that ends them makes the trial void, whatever was found until then."""
+    assert written.findings([ON_TIME], 2.0, RESULT, ended_by=None) == ()
+    (found,) = written.findings([ON_TIME], 2.0, RESULT, ended_by="KeyError: 7")
+    assert (found.id, found.severity) == ("probes-ended", Severity.VOID)
+    assert found.sentence.startswith("the lab's own requests ended after 1, ") and found.sentence.endswith("KeyError: 7")
+
+
 def test_a_write_that_could_not_be_looked_for_is_told() -> None:
     """Where the database refuses the question nothing is taken for there, late or unflushed: the lab says that it does not know."""
     (found,) = written.findings(

@@ -49,6 +49,7 @@ QUICK = ("cases/one.toml", 'workloads = ["trees"]', 'workloads = ["trees"]\nquic
     ((VERIFIED, QUICK, (*QUICK[:1], 'workloads = ["trees"]\nquick', 'workloads = ["pick"]\nquick')), "is not tried before each load"),
     ((VERIFIED, (*QUICK[:2], f"{QUICK[2]}\nkind = 'split'")), "case `every` is of kind `split`"),
     ((VERIFIED, (*QUICK[:2], f"{QUICK[2]}\nwarns = true")), "case `every` only warns"),
+    ((VERIFIED, QUICK, ("cases/one.toml", "expect = { body = { json = { sql = \"all.sql\" } } }", "expect = { status = 404 }")), "but errors"),
     ((VERIFIED, ("cases/one.toml", 'id = "every"', 'id = "ever"')), "there is no case `every` for"),
 ])  # fmt: skip
 def test_bodies_are_compared_with_a_case_that_is_tried(

@@ -70,6 +70,16 @@ def test_what_ships_is_right(places: Places, name: str, least: int) -> None:
 
 
 @pytest.mark.live
+@pytest.mark.parametrize(("asked", "wrong"), [("$trees", []), ("$treees", ["unknown `$treees` in a request of"])])
+def test_a_name_in_a_disturbance_stands_for_something(places: Places, tmp_path: Path, asked: str, wrong: list[str]) -> None:
+    """It would be sent as it is written, and no server could pass a procedure."""
+    ask = '[disturbance.ask]\nrequest = "GET {}"'
+    found = told(places, tmp_path, ("cases/one.toml", ask.format("$trees"), ask.format(asked)))
+    assert len(found.wrong) == len(wrong)
+    assert all(said in one.message for said, one in zip(wrong, found.wrong, strict=True))
+
+
+@pytest.mark.live
 @pytest.mark.parametrize(("column", "wrong"), [("number", 0), ("age", 0), ("numbre", 1)])
 def test_a_column_that_no_table_has_is_told(places: Places, tmp_path: Path, column: str, wrong: int) -> None:
     """Columns of a statement and those that are kept of an answer are there; the table that asks may stand before the one it asks for."""

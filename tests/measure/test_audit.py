@@ -221,6 +221,29 @@ def test_lines_of_an_honest_server() -> None:
         }
 
 
+@pytest.mark.parametrize(("equals", "right", "wrong"), [
+    ("before + 3 * acknowledged", (121, 124, 130), (120, 131)),
+    ("before - acknowledged", (93, 92, 90), (94, 89)),
+    ("before", (100, 103), (99, 104)),
+])  # fmt: skip
+def test_what_may_exceed_does_so_as_its_answers_do(equals: str, right: tuple[int, ...], wrong: tuple[int, ...]) -> None:
+    """Each request of unknown outcome may have moved the number as a good answer does: by three, or downwards."""
+    bound = Invariant("rows", "as its answers say", "count", equals, may_exceed=True)
+    workload = replace(WORKLOAD, audit=Audit(True, (bound,)))
+
+    def holds(rows: int, uncounted: int | None = 0) -> bool:
+        result = Result(
+            "engine", (), 1.0, LIFE, LIFE, 10, 7, 0, 0, None, None, None, None, None, (), {}, (), None, None,
+            uncounted_most=uncounted,
+        )  # fmt: skip
+        after = cast(Database, Answers(count=[(rows,)]))
+        found = audit.lines(after, workload, result, replace(USE, commits=None), audit.Before({"rows": 100}, {}))
+        return next(one.holds for one in found if one.id == "rows")
+
+    assert all(map(holds, right)) and not any(map(holds, wrong))
+    assert all(holds(rows, None) for rows in (right[0], right[0] + (right[-1] - right[0]) * 9)) and not holds(wrong[0], None)
+
+
 def test_lines_of_a_liar() -> None:
     """A lost row, one too many, a moved sum and a wrong account are each a line that does not hold."""
     for rows in (106, 111):

@@ -309,3 +309,22 @@ def test_headers_of_its_answers_are_looked_at(rules: dict[str, object], said: st
     with answering(b'{"colour":"red"}') as port:
         found = probed(painting, port, Ledger(True)).header
     assert found is None if said is None else found is not None and found.startswith(said)
+
+
+def test_a_fault_that_ends_the_probes_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody reads a thread's traceback: without its words a load would look as if all of its writes had been looked for."""
+
+    def broken(*_: object) -> None:
+        raise OverflowError("year 99999999999999999999")
+
+    monkeypatch.setattr(prober, "header_problem", broken)
+    (workload,) = (one for one in PROBED if one.id == "tx")
+    asked = replace(asking(workload, method="GET", path="/paint"), audit=replace(workload.audit, written=None))
+    expect = replace(asked.first.expect, headers={"server": "text"})
+    with answering(b"{}") as port:
+        headed = asking(asked, expect=expect)
+        probing = prober.Prober(headed, ("127.0.0.1", port), cast(Database, Rows()), lambda: True, True)
+        assert waiting.eventually(lambda: probing.ended_by is not None)
+        probing.stop()
+    assert "probes-ended" in {one.id for one in probing.findings(result())}
+    assert probing.ended_by == "OverflowError: year 99999999999999999999"

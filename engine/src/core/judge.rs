@@ -110,6 +110,10 @@ impl<'a> Judge<'a> {
                 Some(raw) => self.sent.is(*slot, raw),
                 None => self.sent.is(*slot, found.decoded().as_bytes()),
             },
+            (Rule::Slot(slot), Token::Boolean(found)) => {
+                let word: &[u8] = if found { b"true" } else { b"false" };
+                self.sent.is(*slot, word)
+            }
             (Rule::Slot(slot), Token::Number(found)) => {
                 self.sent.is(*slot, found.raw()) || self.is_sent_otherwise(*slot, found)
             }

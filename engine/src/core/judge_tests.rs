@@ -6,7 +6,7 @@ use crate::core::template::{Escape, Slots, Template};
 fn slots() -> Slots {
     let mut slots = Slots::default();
     let read = |_: &str| crate::core::lines::split("a \"b\"");
-    let text = "/x?id={int:1..9}&word={choice:a|b}&line={file:f}&count={choice:2|3}&sum={choice:2.50}&no={choice:007}&big={choice:100000000000000000000}";
+    let text = "/x?id={int:1..9}&word={choice:a|b}&line={file:f}&count={choice:2|3}&sum={choice:2.50}&no={choice:007}&big={choice:100000000000000000000}&done={choice:true}";
     Template::compile(text, &mut slots, Escape::Url, &read).unwrap();
     slots
 }
@@ -14,7 +14,7 @@ fn slots() -> Slots {
 fn wrong_in(rule: &str, any_case: bool, body: &[u8]) -> String {
     let slots = slots();
     let rule = Rule::compile(&serde_json::from_str(rule).unwrap(), &slots).unwrap();
-    let values = [5, 1, 0, 0, 0, 0, 0];
+    let values = [5, 1, 0, 0, 0, 0, 0, 0];
     let sent = Sent {
         slots: &slots,
         values: &values,
@@ -58,6 +58,7 @@ const RIGHT: &[(&str, &[&str])] = &[
     (r#"{"slot":"id"}"#, &["5", r#""5""#, "5.0", "50e-1"]),
     (r#"{"slot":"sum"}"#, &["2.5", "2.50", "25e-1", r#""2.50""#]),
     (r#"{"slot":"word"}"#, &[r#""b""#, r#""\u0062""#]),
+    (r#"{"slot":"done"}"#, &["true", r#""true""#]),
     (r#"{"slot":"line"}"#, &[r#""a \"b\"""#]),
     (r#"{"unix_now_within_s":2}"#, &["999", "1002.4"]),
     (

@@ -265,4 +265,6 @@ def comparison_mistake(id: str, cases: Iterable[Case], workload: str) -> tuple[s
     if case.kind is not CaseKind.EXCHANGE or case.warns:
         told = "only warns" if case.warns else f"is of kind `{case.kind}`"
         return f"case `{id}` {told}, and so finds no body to compare with, for", "name an `exchange` that rejects"
+    if all(step.expect.means_error for step in case.steps):
+        return f"case `{id}` has no right answer but errors, and so finds no body to compare with, for", "write one below 400"
     return None

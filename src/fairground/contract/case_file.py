@@ -152,6 +152,9 @@ class CaseReader:
         )
         for step in (ask, block):
             if step is not None:
+                for name, column in step.request.cells:
+                    problem = f"`disturbance` names `{{{name}.{column}}}`, and a procedure starts a server of its own, in"
+                    raise source.error(here, problem, "ask for what needs no cell of a table")
                 self._check_names(here, "`disturbance`", step, ())
         self.means = Disturbance(ask, block, table.rows)
 

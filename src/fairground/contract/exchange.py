@@ -40,7 +40,7 @@ class CaseOutcome:
     """The outcome of a case: the first thing wrong (None: all right), the last good body, and numbers for the evidence."""
 
     wrong: str | None
-    body: str | None = None
+    body: bytes | None = None
     evidence: dict[str, int | float | str | None] = field(default_factory=dict)
 
 
@@ -64,12 +64,11 @@ def exchange(steps: tuple[CaseStep, ...], target: Target) -> CaseOutcome:
             if wrong is not None:
                 return CaseOutcome(f"{_named(step.request)}: {wrong}", evidence={"request_number": requests})
             if answer is not None and answer.status < 400:
-                text = answer.body.decode("utf-8", "replace")
-                if step.expect.same_bytes and body not in (None, text):
+                if step.expect.same_bytes and body not in (None, answer.body):
                     return CaseOutcome(
                         f"{_named(step.request)}: two answers differ in their bytes", evidence={"request_number": requests}
                     )
-                body = text
+                body = answer.body
         if steps[-1].expect.connection == "open" and line.is_dropped():
             return CaseOutcome(NOT_KEPT_OPEN, evidence={"requests": requests})
         return CaseOutcome(None, body, {"requests": requests})
@@ -124,11 +123,16 @@ class ClientLine:
 
 
 def split(steps: tuple[CaseStep, ...], target: Target) -> CaseOutcome:
-    """One request in two parts, cut at every offset, and once byte by byte; each time on a fresh connection."""
+    """One request in two parts, cut at every offset, and once byte by byte; each time on a fresh connection.
+
+    The time of the lab's own pauses is not the case's.
+    """
     (step,) = steps
     data = target.encode(step.request)
     partings = [(data[:offset], data[offset:]) for offset in range(1, len(data))]
     partings.append(tuple(data[place : place + 1] for place in range(len(data))))  # type: ignore[arg-type]  # parts of any number
+    pauses_s = PAUSE_BETWEEN_PARTS_S * sum(len(parts) - 1 for parts in partings)
+    target = replace(target, deadline_s=target.deadline_s + pauses_s)
     for offset, parts in enumerate(partings, 1):
         where = f"cut after byte {offset}" if offset < len(data) else "sent byte by byte"
         wrong = _send_parts(parts, step, target)

@@ -18,6 +18,8 @@ BODIES = ("exact", "sql", "json", "object", "list", "html", "any_case")
 """The keys of a case's `body` that is a table; one of them, and `any_case` beside it."""
 PLACEHOLDER = r"(?<![:\w]):{}\b"
 ANSWER = re.compile(PLACEHOLDER.format("answer"))
+MOST_DEPTH = 127
+"""As deep as the load engine reads JSON."""
 
 Number = int | Decimal | float
 NO_NUMBER = (TypeError, ValueError, OverflowError, IndexError)
@@ -160,7 +162,7 @@ def perfect_body(body: Mapping[str, Any], probe: AskDatabase) -> bytes | None:
 
 
 def parse_json(body: bytes, twice: bool = False) -> Any:
-    """JSON as a strict reader takes it: UTF-8, no key twice unless told, no NaN. ValueError otherwise."""
+    """JSON as a strict reader takes it: UTF-8, no key twice unless told, no NaN, not too deep. ValueError otherwise."""
 
     def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
         if len(dict(pairs)) != len(pairs) and not twice:
@@ -170,7 +172,17 @@ def parse_json(body: bytes, twice: bool = False) -> Any:
     def constant(name: str) -> object:
         raise ValueError(f"`{name}` is not JSON")
 
-    return json.loads(body.decode("utf-8"), object_pairs_hook=unique, parse_constant=constant)
+    try:
+        value = json.loads(body.decode("utf-8"), object_pairs_hook=unique, parse_constant=constant)
+    except RecursionError:
+        raise ValueError("it is too deep") from None
+    level, depth = [value], 0
+    while level := [one for one in level if isinstance(one, dict | list)]:
+        depth += 1
+        if depth > MOST_DEPTH:
+            raise ValueError("it is too deep")
+        level = [one for each in level for one in (each.values() if isinstance(each, dict) else each)]
+    return value
 
 
 def json_of(value: Any) -> Any:

@@ -10,7 +10,11 @@ from fairground.contract.rules import show_value
 
 def difference(got: str, expected: str, ignore: Collection[str] = ()) -> str | None:
     """Return the first place where the pages differ, or None. The tags that are named in `ignore` do not count."""
-    ours, theirs = pieces(got, ignore), pieces(expected, ignore)
+    theirs = pieces(expected, ignore)
+    try:
+        ours = pieces(got, ignore)
+    except AssertionError as error:  # the reader's word for a declaration that is none
+        return f"the page cannot be read: {error}"
     for number, (one, other) in enumerate(zip(ours, theirs, strict=False), 1):
         if one != other:
             return f"piece {number} of the page is {show_value(one)}, expected {show_value(other)}"

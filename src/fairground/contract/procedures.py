@@ -193,7 +193,9 @@ def _connections_severed(case: Case, target: Target, stage: Stage) -> CaseOutcom
 def _ask_until(back: threading.Event, asked: CaseStep, target: Target) -> str | None:
     """Ask while the database is away: good answers, errors and silence are all right; a dead server or nonsense is not."""
     while not back.is_set():
-        answer, wrong = ask(asked.request, Expect((200, 500, 503)), replace(target, deadline_s=time.monotonic() + 1.0))
+        answer, wrong = ask(
+            asked.request, Expect((*asked.expect.statuses, 500, 503)), replace(target, deadline_s=time.monotonic() + 1.0)
+        )
         if wrong is not None and (answer is not None or "time" not in wrong):
             return wrong
         time.sleep(POLL_S)

@@ -37,11 +37,11 @@ class Terms:
 class Report:
     """One finding per case, in their order: NOTE when right (or skipped), WARN when it could not be tried, REJECT when wrong.
 
-    `bodies` holds, for each case with a good answer that has a body, the last body that was found right.
+    `bodies` holds, for each case with a good answer, the last body that was found right.
     """
 
     findings: tuple[Finding, ...]
-    bodies: Mapping[str, str] = field(default_factory=dict)
+    bodies: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool:
@@ -77,7 +77,7 @@ def run(
         raise LabError(f"unknown case `{min(unknown)}`", hint=f"cases: {', '.join(case.id for case in cases)}")
     chosen = [case for case in cases if only is None or case.id in only]
     findings: list[Finding] = []
-    bodies: dict[str, str] = {}
+    bodies: dict[str, bytes] = {}
     failed = False
     values = {**contract.numbers_at(1), **contract.paths, **(names or {})}
     known, terms = AnswerJudge(contract, probe), terms or Terms()
@@ -96,7 +96,7 @@ def run(
             continue
         findings.append(_finding(case, seen, time.monotonic() - started_s))
         failed = seen.wrong is not None or (failed and case.kind is not CaseKind.PROCEDURE)
-        if seen.wrong is None and seen.body:
+        if seen.wrong is None and seen.body is not None:
             bodies[case.id] = seen.body
     return Report(tuple(findings), bodies)
 

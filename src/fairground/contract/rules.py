@@ -80,7 +80,7 @@ def show_value(value: object, limit: int = 120) -> str:
 
 def _is_sent(value: Any, sent: str) -> bool:
     """True if a value is what was sent. A number may be spelled otherwise: a price of 2.50 is 2.5 in much JSON."""
-    if str(value) == sent:
+    if (json.dumps(value) if isinstance(value, bool) else str(value)) == sent:
         return True
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return is_number and NUMBER.fullmatch(sent) is not None and value == json.loads(sent)
@@ -89,7 +89,10 @@ def _is_sent(value: Any, sent: str) -> bool:
 def _moment(value: Any, within_s: float, where: str) -> str | None:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return f"{where} is {show_value(value)}, expected a time in Unix seconds"
-    off_s = value - time.time()
+    try:
+        off_s = value - time.time()
+    except OverflowError:  # an integer beyond any float
+        return f"{where} is {show_value(value)}, expected a time in Unix seconds"
     return None if abs(off_s) <= within_s else f"the time in {where} is off by {off_s:.0f} s (allowed: {within_s:g} s)"
 
 

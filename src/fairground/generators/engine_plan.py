@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import re
 from collections.abc import Mapping, Sequence
@@ -21,7 +22,7 @@ def plan(
     host: str,
     port: int,
     seed: int,
-    bodies: Mapping[str, str],
+    bodies: Mapping[str, bytes],
     steps: Sequence[tuple[float, float]] = (),
     begin: Literal["running", "held"] = "running",
 ) -> dict[str, object]:
@@ -65,7 +66,7 @@ def by_tls(plan: Mapping[str, object], tls: Tls | None) -> Mapping[str, object]:
     return {**plan, "target": {**cast(Any, plan["target"]), "tls": dataclasses.asdict(tls)}}
 
 
-def _requests(workload: Workload, bodies: Mapping[str, str]) -> list[dict[str, object]]:
+def _requests(workload: Workload, bodies: Mapping[str, bytes]) -> list[dict[str, object]]:
     """The workload's requests and their edges, each as often as its weight and its share say."""
     some_have_edges = any(one.edges for one in workload.requests)
     found = []
@@ -80,7 +81,7 @@ def _requests(workload: Workload, bodies: Mapping[str, str]) -> list[dict[str, o
     return found
 
 
-def _request(workload: Workload, one: LoadRequest, weight: int, bodies: Mapping[str, str]) -> dict[str, object]:
+def _request(workload: Workload, one: LoadRequest, weight: int, bodies: Mapping[str, bytes]) -> dict[str, object]:
     expect = one.expect
     return {
         "kind": one.name,
@@ -114,7 +115,7 @@ def _logged(workload: Workload, one: LoadRequest) -> list[str] | None:
     return list(history.slots) if history is not None and history.of in ("", one.name) else []
 
 
-def _at_edge(workload: Workload, one: LoadRequest, edge: Edge, weight: int, bodies: Mapping[str, str]) -> dict[str, object]:
+def _at_edge(workload: Workload, one: LoadRequest, edge: Edge, weight: int, bodies: Mapping[str, bytes]) -> dict[str, object]:
     """The request with the edge's values in its slots and headers.
 
     What must be refused is in no ledger: it writes nothing. Nor is its answer kept.
@@ -132,7 +133,7 @@ def _at_edge(workload: Workload, one: LoadRequest, edge: Edge, weight: int, bodi
     return {**request, "kind": f"{one.name}/{edge.name}"}
 
 
-def _expected_body(one: LoadRequest, bodies: Mapping[str, str]) -> Mapping[str, object] | None:
+def _expected_body(one: LoadRequest, bodies: Mapping[str, bytes]) -> Mapping[str, object] | None:
     rule = one.expect.body
     if rule is not None and "table" in rule:
         return {"table": _rows(one, cast(Any, rule["table"]))}
@@ -143,7 +144,10 @@ def _expected_body(one: LoadRequest, bodies: Mapping[str, str]) -> Mapping[str, 
         raise LabError(
             f"no answer of the case `{case}` was found right before the load, so bodies could not be compared", exit_code=3
         )
-    return {"exact": bodies[case]}
+    try:
+        return {"exact": bodies[case].decode()}
+    except UnicodeDecodeError:
+        return {"bytes": {"base64": base64.b64encode(bodies[case]).decode(), "coding": None}}
 
 
 def _rows(one: LoadRequest, known: Mapping[str, Any]) -> Mapping[str, object]:

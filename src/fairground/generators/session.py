@@ -27,7 +27,7 @@ class LoadTask:
     port: int
     seed: int
     folder: Path
-    bodies: Mapping[str, str] = field(default_factory=dict)
+    bodies: Mapping[str, bytes] = field(default_factory=dict)
     rates: tuple[tuple[float, float], ...] = ()
     tls: Tls | None = None
 

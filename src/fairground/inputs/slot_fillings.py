@@ -61,7 +61,7 @@ class _SlotReader:
             return f"is a second slot called `{name}`"
         wrong = None if slot.source is not None else self._filling_mistake(slot.filling)
         if name is not None:
-            self._holds_number[name] = slot.filling.startswith(NUMBERS)
+            self._holds_number[name] = slot.source is None and slot.filling.startswith(NUMBERS)
         return wrong
 
     def _filling_mistake(self, filling: str) -> str | None:

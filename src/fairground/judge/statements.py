@@ -53,6 +53,8 @@ NAMES = {
 """Kind of a statement that is not as it was declared → what it is, in words."""
 MERGING = frozenset({"with", "case", "from", "select", "union", "values", "or", "in", "any"})
 """Words by which one statement does the work of several, where the declared ones have none of them."""
+OWN_WORDS = {"insert": frozenset({"values", "select", "from"}), "select": frozenset({"from"})}
+"""Verb → those of MERGING that one whole statement has by itself, and that a declared beginning lacks."""
 COMPUTING = re.compile(
     r"\b(translate|(?:regexp_)?replace|overlay|upper|lower|initcap|format|concat(?:_ws)?|string_agg|to_char|encode|md5"
     r"|(?:row_|array_)?to_jsonb?|jsonb?_(?:object_?|array)?agg|jsonb?_(?:build_)?(?:object|array))\("
@@ -85,6 +87,7 @@ def normalise(statement: str) -> str:
     text = re.sub(r"\s*([(),;=])\s*", r"\1", re.sub(r"\s+", " ", text))
     text = re.sub(r"(?<=[(,=])-\?", "?", re.sub(r" as \w+\b(?!\()", "", text))
     text = re.sub(r"\?::\w+(?:\(\?\))?", "?", text)
+    text = re.sub(r" with(?:out)? time zone\b", "", text)
     return text.strip(" ;")
 
 
@@ -133,6 +136,9 @@ def _is_merged(words: Sequence[str], needed: Sequence[Sequence[str]]) -> bool:
     verbs = {declared[0] for declared in needed if declared}
     known = {word for declared in needed for word in declared}
     has_all = any(set(declared) <= set(words) for declared in needed)
+    own = OWN_WORDS.get(words[0], frozenset()) if words else frozenset()
+    if any(declared[:1] == words[:1] and set(declared) <= set(words) and not own & set(declared) for declared in needed):
+        known |= own  # one of them is declared by its beginning
     joins = bool((MERGING - known) & set(words)) or any(words.count(verb) > 1 for verb in verbs)
     return has_all and joins
 

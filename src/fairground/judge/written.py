@@ -33,13 +33,30 @@ class Probe:
     """The clause on a header of its answer that is wrong; None: all are right, or there is no whole answer."""
 
 
-def findings(probes: Sequence[Probe], patience_s: float, result: Result) -> tuple[Finding, ...]:
+def findings(probes: Sequence[Probe], patience_s: float, result: Result, ended_by: str | None = None) -> tuple[Finding, ...]:
     """Reject if an acknowledged write was not there, or not on the disk, when its answer came: the look was after it.
 
-    `result`: that of the load beside which these requests were sent.
+    `result`: that of the load beside which these requests were sent. `ended_by`: what ended them before it, if anything.
     """
     looked = [probe for probe in probes if probe.looked]
-    return (*_refused(probes, result), *_late(looked, patience_s), *_unflushed(looked), *_unlooked(probes), *_headers(probes))
+    return (
+        *_ended(probes, ended_by),
+        *_refused(probes, result),
+        *_late(looked, patience_s),
+        *_unflushed(looked),
+        *_unlooked(probes),
+        *_headers(probes),
+    )
+
+
+def _ended(probes: Sequence[Probe], ended_by: str | None) -> tuple[Finding, ...]:
+    """Void where a fault of the lab's ended the probes: nobody looked at the writes after it."""
+    if ended_by is None:
+        return ()
+    sentence = (
+        f"the lab's own requests ended after {len(probes)}, by a fault of the lab's, so that later writes were not looked for"
+    )
+    return (Finding("probes-ended", Severity.VOID, f"{sentence}: {ended_by}", {"asked": len(probes)}),)
 
 
 def _headers(probes: Sequence[Probe]) -> tuple[Finding, ...]:

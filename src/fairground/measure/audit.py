@@ -162,6 +162,8 @@ def lines(
         if GOOD.search(invariant.equals):
             least, most = bounds_of(invariant.equals, names, result)
             line = replace(line, expected_min=least, expected_max=most)
+        elif above and invariant.counts_answers:
+            line = _widen(line, invariant.equals, names, unknown)
         if most_lost is not None and invariant.counts_answers:
             fewer, more = _swing(invariant.equals, names, -most_lost)
             line = crash.loss_line(line, expected, -fewer, more)
@@ -201,6 +203,19 @@ def join_results(results: Sequence[Result]) -> Result:
             joined = replace(was_of, life=was_of.life.join(of.life), refused=was_of.refused + of.refused)
             requests[name] = joined if name in requests else of
     return replace(results[0], life=life, ledgers=ledgers if known else None, refused=refused, requests=requests)
+
+
+def _widen(line: AuditLine, expression: str, names: Mapping[str, int], unknown: int | None) -> AuditLine:
+    """The line with room for requests of unknown outcome, each of which moves the expression as a good answer does.
+
+    Where nobody knows how many there were, there is no bound on the side to which they move it.
+    """
+    expected = evaluate(expression, names)
+    fewer, more = _swing(expression, names, 1 if unknown is None else unknown)
+    if unknown is not None:
+        return replace(line, expected_min=expected + fewer, expected_max=expected + more)
+    least = expected if line.found is None or not fewer else min(expected, line.found)
+    return replace(line, expected_min=least, expected_max=None if more else expected)
 
 
 def bounds_of(expression: str, names: Mapping[str, int], result: Result) -> tuple[int, int]:

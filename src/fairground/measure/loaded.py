@@ -51,7 +51,7 @@ class Loaded:
     port: int = 0
     tls: Tls | None = None
     workload: Workload = field(init=False)
-    bodies: Mapping[str, str] = field(default_factory=dict)
+    bodies: Mapping[str, bytes] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     results: list[Result] = field(default_factory=list)
     windows: list[ArmWindow] = field(default_factory=list)

@@ -18,9 +18,10 @@ from fairground.contract.case import Request
 from fairground.contract.judge import header_problem
 from fairground.contract.wire import HttpAnswer, Trouble
 from fairground.generators.slots import Templates, text_of
+from fairground.judge import written
 from fairground.judge.written import Probe
 from fairground.measure.supply import Asker, ServerAddress
-from fairground.model import Load, LoadRequest, OwnRows, Workload
+from fairground.model import Finding, Load, LoadRequest, OwnRows, Result, Workload
 from fairground.model.slot import sources_of
 from fairground.postgres import Database
 
@@ -67,6 +68,8 @@ class Prober:
         self._asker = Asker(ServerAddress(*address))
         self._answer: HttpAnswer | None = None
         self.probes: list[Probe] = []
+        self.ended_by: str | None = None
+        """What ended the probes before their load was over: a fault of the lab's. None: nothing did."""
         self._thread = threading.Thread(target=self._run, name="prober", daemon=True)
         self._thread.start()
 
@@ -74,6 +77,10 @@ class Prober:
         """End the probes, as the load is over; a probe that is under way ends first."""
         self._ending.set()
         self._thread.join()
+
+    def findings(self, result: Result) -> tuple[Finding, ...]:
+        """Judge the probes that were sent beside the load of this result."""
+        return written.findings(self.probes, PATIENCE_S, result, self.ended_by)
 
     def _make_rows(self, own: OwnRows) -> dict[str, int]:
         """Slot → the number of the row that it names."""
@@ -84,6 +91,12 @@ class Prober:
         return numbers
 
     def _run(self) -> None:
+        try:
+            self._probe_on()
+        except Exception as error:
+            self.ended_by = f"{type(error).__name__}: {error}"
+
+    def _probe_on(self) -> None:
         connection: psycopg.Connection[Any] | None = None
         while not self._ending.wait(EVERY_S):
             if not self._loaded():

@@ -41,7 +41,7 @@ from fairground.measure.loaded import Loaded
 from fairground.measure.logs import tail_of
 from fairground.measure.lost_statements import LostStatements
 from fairground.measure.path import Route
-from fairground.measure.prober import PATIENCE_S, Prober, begin_probes
+from fairground.measure.prober import Prober, begin_probes
 from fairground.measure.schedule import Whole
 from fairground.measure.turntaking import TurnTaking
 from fairground.measure.watch import database_use
@@ -376,7 +376,7 @@ class StartedStack(Loaded):
         lost = self.faults.most_lost(self.recovery)
         self.findings.extend(answers.denials(result, self.workload, lost or 0))
         rules, probes = self.bench.thresholds.rules, self.prober.probes if self.prober is not None else []
-        self.findings.extend(written.findings(probes, PATIENCE_S, result))
+        self.findings.extend(() if self.prober is None else self.prober.findings(result))
         counted = result if self.prober is None else written.with_probes(result, probes, self.prober.asked)
         told = recovery.with_doubts(counted, self.stack_arm.judged_cell_of(self.use))
         self.audit = audit.lines(self.database, self.workload, told, self.use, self.before, rules, lost)

@@ -77,6 +77,7 @@ def try_means(trial: StatementTrial, source: Source, means: Disturbance) -> None
             trial.refuse(spot, f"`{spot.key}` selects no row that could be locked, in")
     for name, step in (("ask", means.ask), ("block", means.block)):
         if step is not None:
+            _names(trial, Spot(source, ("disturbance", name)), step)
             _step(trial, Spot(source, ("disturbance", name, "expect")), f"disturbance.{name}", step, (), name == "ask")
 
 

@@ -100,4 +100,4 @@ def has_slot(request: LoadRequest, name: str) -> bool:
 
 def is_number(request: LoadRequest, name: str) -> bool:
     """True if the slot draws a number, as sums and logs need: cells, what is kept and choices are words."""
-    return any(one.name == name and one.filling.startswith(NUMBERS) for one in slots_of(request))
+    return any(one.name == name and one.source is None and one.filling.startswith(NUMBERS) for one in slots_of(request))

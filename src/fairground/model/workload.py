@@ -72,7 +72,7 @@ class Invariant:
 
     `equals` is an expression in `before` (the value of `sql` before the load), `acknowledged` (good answers), `good.NAME` (those
     to one request of a mix) and integers;
-    `unknown` (requests that may have happened) widens it upwards when `may_exceed` is set.
+    `unknown` (requests that may have happened) widens it when `may_exceed` is set: each as a good answer moves it.
     """
 
     id: str
