@@ -165,7 +165,8 @@ def _measured(
     for connections in missing:
         yield Ahead(f"closed loop, {connections} connection{'s' if connections > 1 else ''}", warm_up_s + seconds, left_s)
         left_s -= warm_up_s + seconds
-        shape = Load(connections, window_s=seconds, warmup_min_s=warm_up_s, timeout_ms=effort.timeout_ms, threads=effort.threads)
+        threads = min(effort.threads, connections)
+        shape = Load(connections, window_s=seconds, warmup_min_s=warm_up_s, timeout_ms=effort.timeout_ms, threads=threads)
         part, closed = _loop(load(shape, 1 + fit.index(connections), ()), cores)
         known.append(closed)
         yield part
