@@ -199,6 +199,18 @@ def test_a_rate_limit_is_named() -> None:
 
 
 @pytest.mark.live
+@pytest.mark.parametrize(
+    ("status", "expects", "passes"), [(401, None, False), (404, 200, False), (401, 401, True), (302, None, True)]
+)
+def test_a_rate_limit_hides_no_status_that_is_bad(status: int, expects: int | None, passes: bool) -> None:
+    """A login that locks out after ten tries is not loaded, and fails; where its status is expected, it passes."""
+    found = seen(lambda number, _: answer(status if number < 10 else 429), expects=expects)
+    assert found.good is passes and (found.broken == ()) is passes
+    if not passes:
+        assert of(found, "status").sentence.startswith(f"the same request got the statuses {status}, 429: ")
+
+
+@pytest.mark.live
 def test_a_redirect_is_followed_once() -> None:
     """On the same host, where that is asked for; the place it leads to is what is examined and loaded."""
 

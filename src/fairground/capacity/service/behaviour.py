@@ -125,7 +125,7 @@ def examine(asked: Asked) -> Conduct:
         kept_open=seen.opened == 1,
         findings=tuple(findings),
         coding=coding.name_of(good[0]),
-        good=asked.is_good(status) or asked.expects is None and status < 400,
+        good=_is_loaded(asked, status),
     )
 
 
@@ -214,6 +214,11 @@ def _good_status(asked: Asked, statuses: Sequence[int]) -> int:
     """The status that is right: the one of most good answers or, without any, of most answers."""
     good = [status for status in statuses if asked.is_good(status)]
     return mode(good or statuses)
+
+
+def _is_loaded(asked: Asked, status: int) -> bool:
+    """True if a service whose answers have this status is loaded."""
+    return asked.is_good(status) or asked.expects is None and status < 400
 
 
 def _listed(statuses: Sequence[int]) -> str:
@@ -314,7 +319,7 @@ def _statuses(asked: Asked, seen: _Sequence, status: int, place: Redirect | None
     """Tell the statuses of the repeated answers, and what a client makes of them."""
     found, count = [answer.status for answer in seen.answers], len(seen.answers)
     limited = [answer for answer in seen.answers if answer.status == LIMITED]
-    if limited and status != LIMITED and set(found) == {status, LIMITED}:
+    if limited and _is_loaded(asked, status) and status != LIMITED and set(found) == {status, LIMITED}:
         after = limited[0].header("retry-after")
         unit = " s" if after is not None and after.isdecimal() else ""  # a date has none
         said = "" if after is None else f", to be asked again after {foreign.line(after)}{unit}"
@@ -324,7 +329,8 @@ def _statuses(asked: Asked, seen: _Sequence, status: int, place: Redirect | None
         if all(asked.is_good(one) for one in found):  # as of a PUT that makes what is not there, and replaces it from then on
             words = f"the same request got {_listed(found)}, all of them good: under load {status} is held against them"
             return _finding("status", Severity.WARN, words)
-        return _finding("status", Severity.REJECT, f"the same request got {_listed(found)}")
+        advice = f": {advice_of(status)}" if set(found) == {status, LIMITED} else ""
+        return _finding("status", Severity.REJECT, f"the same request got {_listed(found)}{advice}")
     if asked.is_good(status):
         return _finding("status", Severity.NOTE, f"{count} answers, all with status {status}")
     if asked.expects is not None:
