@@ -15,7 +15,7 @@ from builders.odd import Answers, answer, odd
 from fairground.capacity.service import behaviour, coding, graphql, protocol
 from fairground.capacity.service.redirect import redirect_of
 from fairground.capacity.service.request import Asked
-from fairground.capacity.service.values import Conduct
+from fairground.capacity.service.values import OPEN_CONNECTIONS, Conduct, most_connections
 from fairground.contract.wire import HttpAnswer
 from fairground.model import Finding, Severity
 
@@ -208,6 +208,15 @@ def test_a_rate_limit_hides_no_status_that_is_bad(status: int, expects: int | No
     assert found.good is passes and (found.broken == ()) is passes
     if not passes:
         assert of(found, "status").sentence.startswith(f"the same request got the statuses {status}, 429: ")
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("large", [0, 7, 19])
+def test_the_largest_of_the_answers_bounds_the_connections(large: int) -> None:
+    """Whichever it is: a list that grows is not the size of its first answer. Small answers alone leave all connections."""
+    found = seen(lambda number, _: answer(200, b"x" * (400_000 if number == large else 10)))
+    assert found.body_bytes == 400_000 and most_connections(found.body_bytes) < OPEN_CONNECTIONS
+    assert most_connections(seen(lambda *_: answer()).body_bytes) == OPEN_CONNECTIONS
 
 
 @pytest.mark.live

@@ -71,6 +71,8 @@ class _Sequence:
     """From the send to the whole answer, on a connection that was used before."""
     rest_ms: list[float] = field(default_factory=list)
     """From its first byte to the whole answer, of the same answers."""
+    body_bytes: int = 0
+    """Of the largest body: of all but the first only a hash is kept."""
     opened: int = 0
     missed: list[Trouble] = field(default_factory=list)
     """Why requests got no answer, beside others that did."""
@@ -121,7 +123,7 @@ def examine(asked: Asked) -> Conduct:
         status=status,
         content_type=good[0].header("content-type"),
         body=good[0].body if same and not asked.any_body else None,
-        body_bytes=len(good[0].body),
+        body_bytes=seen.body_bytes,
         kept_open=seen.opened == 1,
         findings=tuple(findings),
         coding=coding.name_of(good[0]),
@@ -133,7 +135,9 @@ def _later(asked: Asked, seen: _Sequence, began_s: float) -> Iterator[HttpAnswer
     """One more answer, a second after the first: it may hold a time that the repeated ones have in common."""
     time.sleep(max(0.0, began_s + protocol.IDLE_S - time.monotonic()))
     with suppress(Trouble):
-        yield _light(ask_once(asked), seen.answers)
+        answer = ask_once(asked)
+        seen.body_bytes = max(seen.body_bytes, len(answer.body))
+        yield _light(answer, seen.answers)
 
 
 def ask_first(asked: Asked) -> HttpAnswer:
@@ -273,6 +277,7 @@ def _repeated(asked: Asked) -> _Sequence:
                     raise
                 seen.missed += [] if reused and trouble.kind in ("closed", "reset") else [trouble]
                 continue
+            seen.body_bytes = max(seen.body_bytes, len(answer.body))
             seen.answers.append(_light(answer, seen.answers))
             if reused:
                 ended = time.monotonic()
