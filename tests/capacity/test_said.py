@@ -279,6 +279,19 @@ def test_compressed_bodies_are_what_they_hold(named: str, pack: Callable[[int], 
     assert found.is_compared is (same and named != "compress") and found.coding == named
 
 
+@pytest.mark.live
+@pytest.mark.parametrize(
+    ("status", "body", "says"),
+    [(204, b"", "are empty: under load only"), (200, gzip.compress(bytes(17 << 20)), "hold more than 16 MiB: under load only")],
+    ids=["empty", "long"],
+)
+def test_compressed_bodies_that_are_not_read_are_no_lie(status: int, body: bytes, says: str) -> None:
+    """Nothing is held against them under load. A stream that is cut before its end stays a lie."""
+    found = seen(lambda *_: answer(status, body, "content-encoding: gzip"))
+    assert says in of(found, "body").sentence and found.broken == () and found.body is None
+    assert coding.is_spoiled(HttpAnswer(200, "1.1", (("content-encoding", "gzip"),), gzip.compress(TEXT)[:-4]))
+
+
 def test_contents_are_read_to_their_end() -> None:
     """Members that follow each other are one text; what ends early is none; identity is itself."""
 

@@ -122,7 +122,7 @@ def examine(asked: Asked) -> Conduct:
     return Conduct(
         status=status,
         content_type=good[0].header("content-type"),
-        body=good[0].body if same and not asked.any_body else None,
+        body=good[0].body if same and not asked.any_body and not coding.is_unread(good[0]) else None,
         body_bytes=seen.body_bytes,
         kept_open=seen.opened == 1,
         findings=tuple(findings),
@@ -383,6 +383,9 @@ def _bodies(asked: Asked, answers: Sequence[HttpAnswer]) -> Finding:
     if named is not None and not coding.is_readable(named):
         sentence = f"all bodies are the same, but come as `{foreign.line(named)}`, which is not read here: {alone}"
         return _finding("body", Severity.NOTE, sentence, **evidence)
+    if named is not None and coding.is_unread(first):
+        why = "hold more than 16 MiB" if first.body else "are empty"
+        return _finding("body", Severity.NOTE, f"bodies come as {named}, and {why}: {alone}", **evidence)
     if coding.is_spoiled(first):
         return _finding("body", Severity.REJECT, f"bodies come as {named}, and cannot be decompressed", **evidence)
     packed = "" if named is None else f" (as {named}: what they hold)"
