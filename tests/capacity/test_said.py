@@ -281,6 +281,24 @@ def test_compressed_bodies_are_what_they_hold(named: str, pack: Callable[[int], 
 
 @pytest.mark.live
 @pytest.mark.parametrize(
+    ("method", "status", "waits"), [("POST", 303, False), ("POST", 422, False), ("POST", 503, True), ("GET", 404, True)]
+)
+def test_a_write_is_not_repeated_until_it_is_good(monkeypatch: pytest.MonkeyPatch, method: str, status: int, waits: bool) -> None:
+    """A service that starts answers with 500 or more; another status to a write is its answer, and each one more may write."""
+    once = list[int]()
+
+    def ask_once(asked: Asked) -> HttpAnswer:
+        once.append(1)
+        return HttpAnswer(status, "1.1", (), b"")
+
+    monkeypatch.setattr(behaviour, "ask_once", ask_once)
+    with odd(lambda *_: answer(status)) as port:
+        behaviour._settled(Asked("127.0.0.1", port, "localhost", method, "/", body=b"" if method == "POST" else None))
+    assert bool(once) is waits
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(
     ("status", "body", "says"),
     [(204, b"", "are empty: under load only"), (200, gzip.compress(bytes(17 << 20)), "hold more than 16 MiB: under load only")],
     ids=["empty", "long"],

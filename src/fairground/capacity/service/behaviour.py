@@ -15,7 +15,7 @@ from statistics import mode
 
 from fairground.capacity.service import coding, graphql, protocol, timers
 from fairground.capacity.service.redirect import Redirect, redirect_of
-from fairground.capacity.service.request import LONG_S, Asked, ServiceWire
+from fairground.capacity.service.request import LONG_S, Asked, ServiceWire, is_safe
 from fairground.capacity.service.values import Conduct
 from fairground.contract.encryption import HTTP_1, HTTP_2, chosen_protocol, speaks_http, speaks_tls
 from fairground.contract.wire import LIMITED, HttpAnswer, Trouble
@@ -199,6 +199,8 @@ def _settled(asked: Asked) -> tuple[_Sequence, tuple[Finding, ...]]:
     if not bad or asked.is_good(seen.answers[0].status):  # what answered well before has started
         return seen, ()
     status = seen.answers[-1].status
+    if status < 500 and not is_safe(asked.method):  # it has started and answers so; each further request may write
+        return seen, ()
     while not asked.is_good(status) and time.monotonic() - began < SETTLE_S.get(status // 100, SETTLE_USUAL_S):
         time.sleep(SETTLE_PAUSE_S)
         try:
