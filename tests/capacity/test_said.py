@@ -298,6 +298,24 @@ def test_a_write_is_not_repeated_until_it_is_good(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.live
+def test_no_advice_is_a_dead_end() -> None:
+    """What was followed already, and what is not asked with GET, cannot be followed; who is refused may need a header."""
+    again = seen(
+        lambda _, head: answer(302, b"", "location: /app" if head.split()[1] == b"/" else "location: /login"), follows=True
+    )
+    assert of(again, "status").sentence == "every answer is a redirect, 302 to /login"
+    with odd(lambda *_: answer(303, b"", "location: /orders/0")) as port:
+        posted = behaviour.examine(Asked("127.0.0.1", port, f"localhost:{port}", "POST", "/", body=b""))
+    assert of(posted, "status").sentence == "every answer is a redirect, 303 to /orders/0"
+    plain = seen(lambda *_: answer(302, b"", "location: /login"))
+    assert of(plain, "status").sentence == "every answer is a redirect, 302 to /login: --follow asks there"
+    assert of(seen(lambda *_: answer(401), expects=200), "status").sentence.endswith(
+        "200 was expected: it asks who you are (--header 'Authorization: …')"
+    )
+    assert of(seen(lambda *_: answer(404), expects=200), "status").sentence.endswith("200 was expected")
+
+
+@pytest.mark.live
 @pytest.mark.parametrize(
     ("status", "body", "says"),
     [(204, b"", "are empty: under load only"), (200, gzip.compress(bytes(17 << 20)), "hold more than 16 MiB: under load only")],

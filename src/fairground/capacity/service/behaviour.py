@@ -88,8 +88,8 @@ class Encrypted(LabError):
     """The service speaks TLS, and was asked in plain HTTP."""
 
 
-def examine(asked: Asked) -> Conduct:
-    """Make all checks, in a few seconds.
+def examine(asked: Asked, may_follow: bool = True) -> Conduct:
+    """Make all checks, in a few seconds. `may_follow`: one redirect may still be followed, where that is asked for.
 
     NoAnswer when the service does not answer at all; LabError where it must be asked otherwise.
     """
@@ -101,8 +101,8 @@ def examine(asked: Asked) -> Conduct:
     first = seen.answers[0]
     _require_plain(asked, first)
     place = redirect_of(asked, first)
-    if asked.follows and place is not None and place.target is not None:
-        followed = examine(replace(asked, target=place.target, follows=False))
+    if asked.follows and may_follow and place is not None and place.target is not None:
+        followed = examine(replace(asked, target=place.target), may_follow=False)
         note = _finding("redirect", Severity.NOTE, f"{place.words} was followed: all of this is about {place.shown}")
         return replace(followed, target=place.target, findings=(note, *followed.findings))
     status = _good_status(asked, [answer.status for answer in seen.answers])
@@ -341,9 +341,12 @@ def _statuses(asked: Asked, seen: _Sequence, status: int, place: Redirect | None
     if asked.is_good(status):
         return _finding("status", Severity.NOTE, f"{count} answers, all with status {status}")
     if asked.expects is not None:
-        return _finding("status", Severity.REJECT, f"every answer has status {status}, and {asked.expects} was expected")
+        advice = f": {ADVICE[status]}" if status in (401, 403) else ""  # as where a recorded file has no cookies
+        words = f"every answer has status {status}, and {asked.expects} was expected{advice}"
+        return _finding("status", Severity.REJECT, words)
     if place is not None:
-        ask = ": --follow asks there" if place.target is not None and not asked.follows else ""
+        can_follow = place.target is not None and not asked.follows and asked.method == "GET"  # as `--follow` takes it
+        ask = ": --follow asks there" if can_follow else ""
         return _finding("status", Severity.WARN, f"every answer is a redirect, {place.words}{ask}", location=place.shown)
     if status < 400:
         return _finding("status", Severity.WARN, f"every answer has status {status}, which has no content")
