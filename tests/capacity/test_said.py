@@ -298,6 +298,24 @@ def test_a_write_is_not_repeated_until_it_is_good(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.live
+def test_a_connection_that_the_lab_gives_up_is_no_close_of_the_services() -> None:
+    """One answer that does not come in time takes its connection with it; a service that closes is told as before."""
+    over = threading.Event()
+
+    def answers(number: int, _: bytes) -> bytes:
+        if number == 5:
+            over.wait(60)
+        return answer()
+
+    with odd(answers) as port:
+        found = behaviour.examine(Asked("127.0.0.1", port, f"localhost:{port}", "GET", "/", patience_s=1.0))
+        over.set()
+    assert (told := of(found, "keep-alive")).severity is Severity.NOTE and "closed no connection; 1 had" in told.sentence
+    assert found.kept_open and of(found, "unanswered").severity is Severity.REJECT
+    assert of(seen(lambda *_: answer(), most=5), "keep-alive").severity is Severity.WARN
+
+
+@pytest.mark.live
 def test_no_advice_is_a_dead_end() -> None:
     """What was followed already, and what is not asked with GET, cannot be followed; who is refused may need a header."""
     again = seen(

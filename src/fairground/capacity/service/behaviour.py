@@ -74,6 +74,8 @@ class _Sequence:
     body_bytes: int = 0
     """Of the largest body: of all but the first only a hash is kept."""
     opened: int = 0
+    cut: int = 0
+    """Connections that the lab itself closed, since an answer on them did not come in time."""
     missed: list[Trouble] = field(default_factory=list)
     """Why requests got no answer, beside others that did."""
     agreed: str | None = None
@@ -124,7 +126,7 @@ def examine(asked: Asked, may_follow: bool = True) -> Conduct:
         content_type=good[0].header("content-type"),
         body=good[0].body if same and not asked.any_body and not coding.is_unread(good[0]) else None,
         body_bytes=seen.body_bytes,
-        kept_open=seen.opened == 1,
+        kept_open=seen.opened - seen.cut <= 1,
         findings=tuple(findings),
         coding=coding.name_of(good[0]),
         good=_is_loaded(asked, status),
@@ -274,7 +276,7 @@ def _repeated(asked: Asked) -> _Sequence:
                 answer = wire.answer(asked.method)
             except Trouble as trouble:
                 wire.__exit__()
-                wire = None
+                wire, seen.cut = None, seen.cut + (trouble.kind == "timeout")
                 if not seen.answers and not (reused and trouble.kind in ("closed", "reset")):
                     raise
                 seen.missed += [] if reused and trouble.kind in ("closed", "reset") else [trouble]
@@ -416,6 +418,9 @@ def _answered(asked: Asked, seen: _Sequence) -> Iterator[Finding]:
         yield _finding("length", Severity.NOTE, "every answer says where it ends, and does")
     if seen.opened == 1:
         yield _finding("keep-alive", Severity.NOTE, f"one connection served {count} requests")
+    elif seen.opened - seen.cut <= 1:
+        sentence = f"the service closed no connection; {seen.cut} had to be given up, since an answer did not come"
+        yield _finding("keep-alive", Severity.NOTE, sentence)
     elif all(answer.version == "1.0" for answer in seen.answers):
         sentence = f"{count} requests needed {seen.opened} connections: the service speaks HTTP/1.0, and keeps none open"
         yield _finding("keep-alive", Severity.WARN, sentence, connections=seen.opened)

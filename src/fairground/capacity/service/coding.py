@@ -49,7 +49,7 @@ def decode(body: bytes, named: str | None) -> bytes | None:
 
 
 def _unpacked(body: bytes, named: str) -> bytes | None:
-    """What a stream holds, of a long one little more than bodies may; None where it cannot be read here."""
+    """Unpack a stream, of a long one little more than bodies may hold; None where it cannot be read here."""
     if named not in (*GZIP, *DEFLATE):
         return None
     whole = _inflated(body, ANY_FRAME)
