@@ -11,6 +11,7 @@ cd "$GITHUB_WORKSPACE"
 fail() {
     printf '## Fairground could not compare\n\n    %s\n' "$1" >>"$GITHUB_STEP_SUMMARY"
     printf '%s\n' "$1" >&2
+    printf 'exit-code=2\n' >>"$GITHUB_OUTPUT"
     exit 2
 }
 

@@ -60,12 +60,13 @@ def test_two_that_are_started(tmp_path: Path) -> None:
     assert not any(listens("127.0.0.1", port) for port in ports)
 
 
-def test_errors_are_not_compared(tmp_path: Path) -> None:
-    """A side that refuses everybody ends it with 2 and what to give; no record is left."""
-    with served("null") as a, odd(lambda *_: answer(401)) as b:
+@pytest.mark.parametrize(("status", "code", "hint"), [(401, 2, "--header 'Authorization: …'"), (500, 1, "the service's log")])
+def test_errors_are_not_compared(tmp_path: Path, status: int, code: int, hint: str) -> None:
+    """A side that refuses everybody ends it with 2 and what to give, one that fails with 1; no record is left."""
+    with served("null") as a, odd(lambda *_: answer(status)) as b:
         done = lab("try", f"http://127.0.0.1:{a}/", "--against", f"http://127.0.0.1:{b}/", *BRIEF, "--results", str(tmp_path))
-    assert done.returncode == 2 and "answers with status 401: there is nothing to compare" in done.stderr
-    assert "--expect-status 401" in done.stderr and not list(tmp_path.iterdir())
+    assert done.returncode == code and f"answers with status {status}: there is nothing to compare" in done.stderr
+    assert hint in done.stderr and f"--expect-status {status}" in done.stderr and not list(tmp_path.iterdir())
 
 
 @pytest.mark.nightly

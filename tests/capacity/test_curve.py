@@ -14,14 +14,17 @@ from builders.steps import step
 from fairground.capacity import objective
 from fairground.capacity.loadcurve import CurvePoint, StepJudgement, StepWord
 from fairground.capacity.service import drive
-from fairground.capacity.service.parts import Ahead, ServicePart
+from fairground.capacity.service.parts import Ahead, ServicePart, Unit
 from fairground.capacity.service.values import Visit, doubtful, kept_by_rate
 from fairground.cli.attempt import exit_code
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
+from fairground.lab.service import _wrong
+from fairground.measure.arm import Ended
 from fairground.measure.schedule import Rates
-from fairground.model import Finding, Gap, Load, RateStep, Result, Severity
+from fairground.model import Finding, Gap, LabError, Load, RateStep, Result, Severity, Verdict
 from fairground.report.visit import sentences
 
+SERVICE: Any = SimpleNamespace(label="the service")
 Answer = Callable[[float, int], RateStep]
 """The rate, and how often it was measured before → what comes of it."""
 
@@ -247,3 +250,40 @@ def test_a_server_that_stalls_is_said_to() -> None:
     )
     slow = " ".join(sentences(curve(lambda rate, _: missed(rate) if rate > 500 else kept(rate))))
     assert "at 700/s 50.00% of the requests missed p99<50ms" in slow and "stalls" not in slow
+
+
+@pytest.mark.parametrize("loads", [0, 1, 2])
+def test_what_is_measured_of_a_curve_is_kept_where_a_later_load_fails(loads: int) -> None:
+    """A service that ends after some loads has the steps of those; after none it has no curve."""
+    made = list[Rates]()
+
+    def load(_shape: Load, _seed: int, rates: Rates) -> Any:
+        if len(made) == loads:
+            raise drive.Over
+        made.append(rates)
+        steps = [missed(rate) if rate == 100 else kept(rate) for rate, _ in rates]
+        return SimpleNamespace(steps=steps, void=None, whole=full(Result))
+
+    effort = drive.ServiceEffort(objective.parse("p99<50ms"), 2, 5000, at_least_per_s=600.0)
+    steps = drive._curve(load, 1000.0, effort)
+    with pytest.raises(StopIteration) as end:
+        while True:
+            assert isinstance(next(steps), Ahead)
+    part = end.value.value
+    if not loads:
+        assert part is None
+        return
+    asked = sorted(rate for rates in made for rate, _ in rates)
+    assert [point.step.rate_per_s for point in part.curve] == asked and len(part.tallies) == loads
+    assert 600 in asked
+
+
+def test_a_curve_that_was_cut_short_is_told_before_why() -> None:
+    """Where the service did it. Where the instrument failed, nothing is kept: the curve is measured anew."""
+    part = ServicePart(Unit.CURVE, curve=())
+    ended = Finding("server-exit", Severity.REJECT, "it ended")
+    told = list(_wrong(Ended(SERVICE, Verdict.REJECTED, (ended,)), part))
+    assert told == [part, ServicePart(Unit.SERVICE, findings=(ended,))]
+    failed = Finding("instrument", Severity.VOID, "the load engine ended")
+    with pytest.raises(LabError, match="the load engine ended"):
+        list(_wrong(Ended(SERVICE, Verdict.VOID, (failed,)), part))

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 
 from builders import facts
+from fairground.capacity import objective
 from fairground.capacity.service import drive
+from fairground.capacity.service.parts import ServicePart, Unit
 from fairground.measure.arm import ArmWindow
+from fairground.measure.schedule import Whole
+from fairground.measure.session import ArmSession
 from fairground.model import Finding, Gap, Load, Severity
 from fairground.model.record import TryAsked
 
@@ -47,3 +53,20 @@ def test_no_load_opens_more_connections_than_may_be(most: int | None, loops: lis
     asked = TryAsked("http://127.0.0.1/", "GET", (), None, "p99<50ms", 2, 5000, True, False, None, connections=most)
     effort = drive.ServiceEffort.of(asked, 100, 1_000)
     assert drive.loops_within(effort.connections) == loops and effort.connections == min(1_000, most or 1_000)
+
+
+def test_a_loop_has_no_more_threads_than_connections() -> None:
+    """The load engine refuses others. Loops with enough connections have all threads that are asked for."""
+    shapes = list[Load]()
+
+    class Recorded:
+        def load(self, part: Whole) -> tuple[ArmWindow]:
+            shapes.append(part.load)
+            result = facts.result(facts.outcomes(100))
+            return (ArmWindow("the service", 1, part.load, 100, 0, 1.0, {}, None, (), result=result),)
+
+    effort = drive.ServiceEffort(objective.parse("p99<50ms"), 1, 5000, threads=3)
+    done = (ServicePart(Unit.CURVE, curve=()),)
+    list(drive.measure(done, cast(ArmSession, Recorded()), "the service", effort, cores=2))
+    loops = [(one.connections, one.threads) for one in shapes if one.warmup_min_s]
+    assert loops == [(1, 1), (10, 3), (100, 3)]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fairground.capacity import objective
+from fairground.cli import attempt, verbs
 from fairground.cli.capacity import timeout_of
+from fairground.inputs.options import Given
 from fairground.model import LabError
 
 
@@ -40,6 +42,33 @@ def test_errors_alone_have_no_deadline() -> None:
 def test_an_answer_is_waited_for_beyond_every_deadline(text: str, timeout_ms: int) -> None:
     """A wait that ended before a deadline would miss it by itself; where there is none, answers have the time of any load."""
     assert timeout_of(objective.parse(text)) == timeout_ms
+
+
+@pytest.mark.parametrize(
+    ("words", "timeout_ms"),
+    [
+        ((), 5_000),
+        (("--slo", "p99<8s"), 32_000),
+        (("--slo", "errors<1%"), 5_000),
+        (("--timeout-ms", "900"), 900),
+        (("--slo", "p99<8s", "--timeout-ms", "8000"), 8_000),
+        (("--slo", "p99<8s", "--timeout-ms", "7999"), None),
+        (("--timeout-ms", "20"), None),
+        (("--timeout-ms", "20", "--no-load"), 20),
+    ],
+)
+def test_no_answer_of_a_service_is_cut_off_in_time(
+    words: tuple[str, ...], timeout_ms: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The wait follows the objective; one that is typed and ends before a deadline is refused, where a curve is made."""
+    tried = list[Given]()
+    monkeypatch.setattr(attempt, "run", tried.append)
+    verbs.app(["try", "http://127.0.0.1:3000/", *words], standalone_mode=False)
+    if timeout_ms is None:
+        with pytest.raises(LabError, match="would cut off answers in time"):
+            attempt._asked(tried[0])
+    else:
+        assert attempt._asked(tried[0]).timeout_ms == timeout_ms
 
 
 def test_the_default_is_an_objective() -> None:

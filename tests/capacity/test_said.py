@@ -15,7 +15,7 @@ from builders.odd import Answers, answer, odd
 from fairground.capacity.service import behaviour, coding, graphql, protocol
 from fairground.capacity.service.redirect import redirect_of
 from fairground.capacity.service.request import Asked
-from fairground.capacity.service.values import Conduct
+from fairground.capacity.service.values import OPEN_CONNECTIONS, Conduct, most_connections
 from fairground.contract.wire import HttpAnswer
 from fairground.model import Finding, Severity
 
@@ -199,6 +199,27 @@ def test_a_rate_limit_is_named() -> None:
 
 
 @pytest.mark.live
+@pytest.mark.parametrize(
+    ("status", "expects", "passes"), [(401, None, False), (404, 200, False), (401, 401, True), (302, None, True)]
+)
+def test_a_rate_limit_hides_no_status_that_is_bad(status: int, expects: int | None, passes: bool) -> None:
+    """A login that locks out after ten tries is not loaded, and fails; where its status is expected, it passes."""
+    found = seen(lambda number, _: answer(status if number < 10 else 429), expects=expects)
+    assert found.good is passes and (found.broken == ()) is passes
+    if not passes:
+        assert of(found, "status").sentence.startswith(f"the same request got the statuses {status}, 429: ")
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("large", [0, 7, 19])
+def test_the_largest_of_the_answers_bounds_the_connections(large: int) -> None:
+    """Whichever it is: a list that grows is not the size of its first answer. Small answers alone leave all connections."""
+    found = seen(lambda number, _: answer(200, b"x" * (400_000 if number == large else 10)))
+    assert found.body_bytes == 400_000 and most_connections(found.body_bytes) < OPEN_CONNECTIONS
+    assert most_connections(seen(lambda *_: answer()).body_bytes) == OPEN_CONNECTIONS
+
+
+@pytest.mark.live
 def test_a_redirect_is_followed_once() -> None:
     """On the same host, where that is asked for; the place it leads to is what is examined and loaded."""
 
@@ -256,6 +277,73 @@ def test_compressed_bodies_are_what_they_hold(named: str, pack: Callable[[int], 
     found = seen(lambda number, _: answer(200, pack(number), f"content-encoding: {named}"))
     assert says in of(found, "body").sentence and (found.body is not None) is same
     assert found.is_compared is (same and named != "compress") and found.coding == named
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(
+    ("method", "status", "waits"), [("POST", 303, False), ("POST", 422, False), ("POST", 503, True), ("GET", 404, True)]
+)
+def test_a_write_is_not_repeated_until_it_is_good(monkeypatch: pytest.MonkeyPatch, method: str, status: int, waits: bool) -> None:
+    """A service that starts answers with 500 or more; another status to a write is its answer, and each one more may write."""
+    once = list[int]()
+
+    def ask_once(asked: Asked) -> HttpAnswer:
+        once.append(1)
+        return HttpAnswer(status, "1.1", (), b"")
+
+    monkeypatch.setattr(behaviour, "ask_once", ask_once)
+    with odd(lambda *_: answer(status)) as port:
+        behaviour._settled(Asked("127.0.0.1", port, "localhost", method, "/", body=b"" if method == "POST" else None))
+    assert bool(once) is waits
+
+
+@pytest.mark.live
+def test_a_connection_that_the_lab_gives_up_is_no_close_of_the_services() -> None:
+    """One answer that does not come in time takes its connection with it; a service that closes is told as before."""
+    over = threading.Event()
+
+    def answers(number: int, _: bytes) -> bytes:
+        if number == 5:
+            over.wait(60)
+        return answer()
+
+    with odd(answers) as port:
+        found = behaviour.examine(Asked("127.0.0.1", port, f"localhost:{port}", "GET", "/", patience_s=1.0))
+        over.set()
+    assert (told := of(found, "keep-alive")).severity is Severity.NOTE and "closed no connection; 1 had" in told.sentence
+    assert found.kept_open and of(found, "unanswered").severity is Severity.REJECT
+    assert of(seen(lambda *_: answer(), most=5), "keep-alive").severity is Severity.WARN
+
+
+@pytest.mark.live
+def test_no_advice_is_a_dead_end() -> None:
+    """What was followed already, and what is not asked with GET, cannot be followed; who is refused may need a header."""
+    again = seen(
+        lambda _, head: answer(302, b"", "location: /app" if head.split()[1] == b"/" else "location: /login"), follows=True
+    )
+    assert of(again, "status").sentence == "every answer is a redirect, 302 to /login"
+    with odd(lambda *_: answer(303, b"", "location: /orders/0")) as port:
+        posted = behaviour.examine(Asked("127.0.0.1", port, f"localhost:{port}", "POST", "/", body=b""))
+    assert of(posted, "status").sentence == "every answer is a redirect, 303 to /orders/0"
+    plain = seen(lambda *_: answer(302, b"", "location: /login"))
+    assert of(plain, "status").sentence == "every answer is a redirect, 302 to /login: --follow asks there"
+    assert of(seen(lambda *_: answer(401), expects=200), "status").sentence.endswith(
+        "200 was expected: it asks who you are (--header 'Authorization: …')"
+    )
+    assert of(seen(lambda *_: answer(404), expects=200), "status").sentence.endswith("200 was expected")
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(
+    ("status", "body", "says"),
+    [(204, b"", "are empty: under load only"), (200, gzip.compress(bytes(17 << 20)), "hold more than 16 MiB: under load only")],
+    ids=["empty", "long"],
+)
+def test_compressed_bodies_that_are_not_read_are_no_lie(status: int, body: bytes, says: str) -> None:
+    """Nothing is held against them under load. A stream that is cut before its end stays a lie."""
+    found = seen(lambda *_: answer(status, body, "content-encoding: gzip"))
+    assert says in of(found, "body").sentence and found.broken == () and found.body is None
+    assert coding.is_spoiled(HttpAnswer(200, "1.1", (("content-encoding", "gzip"),), gzip.compress(TEXT)[:-4]))
 
 
 def test_contents_are_read_to_their_end() -> None:

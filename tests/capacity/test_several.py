@@ -174,14 +174,14 @@ def test_an_answer_that_is_not_good_has_its_own_advice(tmp_path: Path, monkeypat
     monkeypatch.setattr(behaviour, "SETTLE_S", {5: 0.5})
     monkeypatch.setattr(behaviour, "SETTLE_PAUSE_S", 0.02)
     (tmp_path / "calls.sh").write_text("curl /orders\n")
-    for status, advice in (
-        (404, "is this the path that you mean?"),
-        (405, "is this the method"),
-        (500, "look into the service's log"),
+    for status, advice, code in (
+        (404, "is this the path that you mean?", 2),
+        (405, "is this the method", 2),
+        (500, "look into the service's log", 1),
     ):
         with odd(lambda *_, status=status: answer(status)) as port, pytest.raises(LabError) as error:
             question.ask_before(asked_at(port, tmp_path / "calls.sh"))
-        assert error.value.hint and error.value.hint.startswith(advice)
+        assert error.value.hint and error.value.hint.startswith(advice) and error.value.exit_code == code
     for bad, good in ((429, 1), (503, 3)):
         with odd(lambda number, _, bad=bad, good=good: answer(200 if number >= good else bad, b"", "retry-after: 1")) as port:
             several = question.ask_before(asked_at(port, tmp_path / "calls.sh"))

@@ -95,10 +95,12 @@ def test_a_timer_is_told_by_asking_otherwise(send: Send, corked: bool, took_ms: 
 
 
 @pytest.mark.parametrize(
-    ("took_ms", "rest_ms"), [(45.0, 0.1), (0.3, 0.1), (120.0, 0.1)], ids=["it takes so long", "quick", "slow"]
+    ("took_ms", "rest_ms"),
+    [(45.0, 0.1), (0.3, 0.1), (120.0, 0.1), (202.0, 201.7)],
+    ids=["it takes so long", "quick", "slow", "streamed"],
 )
-def test_40_ms_until_the_first_byte_are_no_delayed_acknowledgement(took_ms: float, rest_ms: float) -> None:
-    """A service that waits or computes sends nothing before: nothing is tried."""
+def test_what_no_timer_holds_is_not_tried(took_ms: float, rest_ms: float) -> None:
+    """A service that waits or computes sends nothing before; one that streams for 200 ms has begun, which a cork prevents."""
     found = timers.check(Asked("127.0.0.1", 1, "127.0.0.1:1", "GET", "/"), [took_ms] * 9, [rest_ms] * 9)
     assert found.severity is Severity.NOTE and found.sentence.startswith("no plateau at 40 ms")
 

@@ -222,6 +222,17 @@ def test_services_are_asked_what_the_inputs_say(runner: Runner) -> None:
     assert "go with url-a" in runner.compare(REQUESTS="shop.toml").stderr
 
 
+@pytest.mark.parametrize(
+    "inputs", [{"URL_B": ""}, {"STACK": "mine:plain"}, {"COUNT": "yes", "URL_A": "", "URL_B": "", "STACK": "mine:plain"}]
+)
+def test_inputs_that_cannot_be_meant_are_wrong_input(runner: Runner, inputs: dict[str, str]) -> None:
+    """The output says 2 as the step does, and nothing is asked."""
+    services = {"STACK": "", "URL_A": "http://127.0.0.1:1/", "URL_B": "http://127.0.0.1:2/"}
+    assert runner.compare(**services | inputs).returncode == 2
+    assert runner.outputs == {"exit-code": "2"} and runner.words is None
+    assert runner.compare(**services).returncode == 0
+
+
 def test_revisions_become_commits(runner: Runner) -> None:
     """A branch's name is looked up, so that a comma in it does not end it; the working tree stays what it is."""
     git(runner.workspace, "branch", "a,b")

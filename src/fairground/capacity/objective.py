@@ -49,6 +49,10 @@ class Objective:
         """The longest deadline: an answer that takes longer is late for every clause."""
         return max((clause.deadline_us for clause in self.clauses if clause.deadline_us is not None), default=None)
 
+    def wait_ms(self, least_ms: int) -> int:
+        """Compute the longest wait for an answer, at least `least_ms`: it cuts off none for which a deadline has time."""
+        return min(max(least_ms, round(4 * (self.longest_us or 0.0) / 1000)), round(LONGEST_US / 1000))
+
     @property
     def least_requests(self) -> float:
         """Requests of which ten may be bad by every clause: with fewer a share of them says little."""

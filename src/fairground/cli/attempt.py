@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -35,6 +36,8 @@ from fairground.model.request_mix import RequestMix
 from fairground.report import capacity, visit
 from fairground.report.text.words import number, plural
 
+TIMEOUT_MS = 5_000
+"""The longest wait for an answer, where the objective needs no longer one."""
 MAY_GO_ON = ("what", "url", "header", "body", "requests")
 """What may stand beside `--resume`: what a record does not keep."""
 OPTIONS = (
@@ -51,7 +54,7 @@ OPTIONS = (
     Option("at_least", "Exit with 1 unless this rate keeps the objective, in most of three measurements.", float | None, None,
            metavar="RATE"),
     Option("seconds", "Seconds of each measurement: 3 closed loops and 7 rates.", int, 2, spelled="--window"),
-    Option("timeout_ms", "Longest wait for an answer.", int, 5_000),
+    Option("timeout_ms", "Longest wait for an answer (default: 5000, or what the objective needs).", int | None, None),
     Option("no_load", "Only the checks.", bool, False),
     Option("expect_status", "The status that is good, such as 401; else the answers tell.", int | None, None),
     Option("any_body", "Hold only the status against an answer: bodies may differ.", bool, False),
@@ -201,7 +204,7 @@ def _asked(given: Given, confirmations: int = 0) -> TryAsked:
     """Read what is tried, and how, from the command line. LabError for what cannot be meant."""
     text, command = _address(given["what"] or [], given["url"])
     url = _whole(text, "https" if given["insecure"] or given["ca"] is not None else "http")
-    threads, most = numbers.positive("--threads", given["threads"]), None
+    threads, most, kept = numbers.positive("--threads", given["threads"]), None, objective.parse(given["slo"])
     if given["connections"] is not None and given["against"] is None:
         most = numbers.positive("--connections", given["connections"])
     if not given["no_load"]:
@@ -213,9 +216,9 @@ def _asked(given: Given, confirmations: int = 0) -> TryAsked:
         given["method"],
         _headers(given),
         _body(given),
-        objective.parse(given["slo"]).text,
+        kept.text,
         seconds=numbers.positive("--window", given["seconds"]),
-        timeout_ms=numbers.wait_for_answer("--timeout-ms", given["timeout_ms"]),
+        timeout_ms=_timeout_ms(given, kept),
         load=not given["no_load"],
         other_host=given["mine"],
         command=tuple(command) if command else None,
@@ -230,6 +233,20 @@ def _asked(given: Given, confirmations: int = 0) -> TryAsked:
         at_least_per_s=_at_least(given),
         connections=most,
     )
+
+
+def _timeout_ms(given: Given, kept: objective.Objective) -> int:
+    """Read the longest wait for an answer. LabError where it ends before the load curve's objective is missed."""
+    if given["timeout_ms"] is None:
+        return kept.wait_ms(TIMEOUT_MS)
+    wait_ms = numbers.wait_for_answer("--timeout-ms", given["timeout_ms"])
+    longest_ms = (kept.longest_us or 0.0) / 1000
+    if wait_ms < longest_ms and given["against"] is None and not given["no_load"]:
+        raise LabError(
+            f"`--timeout-ms {wait_ms}` ends before `--slo '{kept.text}'` is missed: it would cut off answers in time",
+            f"--timeout-ms {math.ceil(longest_ms)} or more, or leave it out",
+        )
+    return wait_ms
 
 
 def _at_least(given: Given) -> float | None:

@@ -151,10 +151,7 @@ def _asked(given: Given, places: Places) -> CapacityAsked:
 
 def timeout_of(kept: Objective) -> int:
     """The longest wait for an answer, in ms. It cuts off no answer for which a deadline has time."""
-    longest_us = kept.longest_us
-    return (
-        Load.timeout_ms if longest_us is None else min(max(LEAST_TIMEOUT_MS, round(4 * longest_us / 1000)), numbers.MOST_WAIT_MS)
-    )
+    return kept.wait_ms(Load.timeout_ms if kept.longest_us is None else LEAST_TIMEOUT_MS)
 
 
 def _share(budget: str, cells: int) -> float:

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fairground.capacity.service import failures, pairs, question
+from fairground.capacity.service import behaviour, failures, pairs, question
 from fairground.capacity.service.request import Asked
 from fairground.capacity.service.values import Conduct, most_connections
 from fairground.host import Child
@@ -143,8 +143,9 @@ class _Service:
                 how = (
                     f"--expect-status {status}" if several is None else f"write `expect = {{ status = {status} }}` into the file"
                 )
-                hint = f"give what it asks for, such as -H 'Authorization: …'; if {status} is good: {how}"
-                raise LabError(f"`{self.label}` answers with status {status}: there is nothing to compare", hint)
+                hint = f"{behaviour.advice_of(status)}; if {status} is good: {how}"
+                words = f"`{self.label}` answers with status {status}: there is nothing to compare"
+                raise LabError(words, hint, question.exit_code_of(status))
         most = most_connections(self.conduct.body_bytes)
         if effort.load.connections > most:
             size = f"answers of {self.conduct.body_bytes / 1e6:,.1f} MB"

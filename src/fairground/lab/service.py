@@ -173,10 +173,10 @@ def _parts(subject: Subject, child: Child | None, done: Sequence[ServicePart]) -
         effort = drive.ServiceEffort.of(asked, seen.conduct.body_bytes, machine.most_connections())
         before = {} if subject.database is None else subject.database.statements()
         with ArmSession(subject.bench, [arm], subject.folder) as session:
-            yield from drive.measure(done, session, arm.label, effort, subject.bench.cores)
+            cut_short = yield from drive.measure(done, session, arm.label, effort, subject.bench.cores)
         if subject.database is not None and before:
             yield from _statements(before, subject.database.statements())
-        yield from _wrong(session.ended[arm.label])
+        yield from _wrong(session.ended[arm.label], cut_short)
 
 
 def _statements(before: Mapping[str, StatementCost], after: Mapping[str, StatementCost]) -> Iterator[ServicePart]:
@@ -198,12 +198,14 @@ def _statements(before: Mapping[str, StatementCost], after: Mapping[str, Stateme
     yield ServicePart(Unit.SERVICE, findings=(Finding("statements", Severity.NOTE, words, {"calls": most.calls}),))
 
 
-def _wrong(ended: Ended) -> Iterator[ServicePart]:
-    """Report what the service did wrong under load, as a part.
+def _wrong(ended: Ended, cut_short: ServicePart | None) -> Iterator[ServicePart]:
+    """Report what the service did wrong under load, as a part, after the load curve that it cut short.
 
-    LabError where the instrument failed, and nothing can be said of the service.
+    LabError where the instrument failed, and nothing can be said of the service: `--resume` measures that curve anew.
     """
     if found := tuple(one for one in ended.findings if one.severity is Severity.REJECT):
+        if cut_short is not None:
+            yield cut_short
         yield ServicePart(Unit.SERVICE, findings=found)
     elif ended.void is not None:
         raise LabError(ended.void, "the log of the load engine is in the folder of the last load", exit_code=3)

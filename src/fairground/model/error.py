@@ -11,7 +11,8 @@ from pathlib import Path
 class LabError(Exception):
     """Wrong input, or something this machine lacks: one sentence for a person, never a traceback.
 
-    `hint` is the command or edit that mends it; `exit_code` is 2 (wrong input) or 3 (nothing can be measured here).
+    `hint` is the command or edit that mends it; `exit_code` is 2 (wrong input), 3 (nothing can be measured here),
+    or 1 (a service failed).
     """
 
     def __init__(self, message: str, hint: str | None = None, exit_code: int = 2) -> None:

@@ -15,7 +15,7 @@ from statistics import mode
 
 from fairground.capacity.service import coding, graphql, protocol, timers
 from fairground.capacity.service.redirect import Redirect, redirect_of
-from fairground.capacity.service.request import LONG_S, Asked, ServiceWire
+from fairground.capacity.service.request import LONG_S, Asked, ServiceWire, is_safe
 from fairground.capacity.service.values import Conduct
 from fairground.contract.encryption import HTTP_1, HTTP_2, chosen_protocol, speaks_http, speaks_tls
 from fairground.contract.wire import LIMITED, HttpAnswer, Trouble
@@ -71,7 +71,11 @@ class _Sequence:
     """From the send to the whole answer, on a connection that was used before."""
     rest_ms: list[float] = field(default_factory=list)
     """From its first byte to the whole answer, of the same answers."""
+    body_bytes: int = 0
+    """Of the largest body: of all but the first only a hash is kept."""
     opened: int = 0
+    cut: int = 0
+    """Connections that the lab itself closed, since an answer on them did not come in time."""
     missed: list[Trouble] = field(default_factory=list)
     """Why requests got no answer, beside others that did."""
     agreed: str | None = None
@@ -86,8 +90,8 @@ class Encrypted(LabError):
     """The service speaks TLS, and was asked in plain HTTP."""
 
 
-def examine(asked: Asked) -> Conduct:
-    """Make all checks, in a few seconds.
+def examine(asked: Asked, may_follow: bool = True) -> Conduct:
+    """Make all checks, in a few seconds. `may_follow`: one redirect may still be followed, where that is asked for.
 
     NoAnswer when the service does not answer at all; LabError where it must be asked otherwise.
     """
@@ -99,8 +103,8 @@ def examine(asked: Asked) -> Conduct:
     first = seen.answers[0]
     _require_plain(asked, first)
     place = redirect_of(asked, first)
-    if asked.follows and place is not None and place.target is not None:
-        followed = examine(replace(asked, target=place.target, follows=False))
+    if asked.follows and may_follow and place is not None and place.target is not None:
+        followed = examine(replace(asked, target=place.target), may_follow=False)
         note = _finding("redirect", Severity.NOTE, f"{place.words} was followed: all of this is about {place.shown}")
         return replace(followed, target=place.target, findings=(note, *followed.findings))
     status = _good_status(asked, [answer.status for answer in seen.answers])
@@ -120,12 +124,12 @@ def examine(asked: Asked) -> Conduct:
     return Conduct(
         status=status,
         content_type=good[0].header("content-type"),
-        body=good[0].body if same and not asked.any_body else None,
-        body_bytes=len(good[0].body),
-        kept_open=seen.opened == 1,
+        body=good[0].body if same and not asked.any_body and not coding.is_unread(good[0]) else None,
+        body_bytes=seen.body_bytes,
+        kept_open=seen.opened - seen.cut <= 1,
         findings=tuple(findings),
         coding=coding.name_of(good[0]),
-        good=asked.is_good(status) or asked.expects is None and status < 400,
+        good=_is_loaded(asked, status),
     )
 
 
@@ -133,7 +137,9 @@ def _later(asked: Asked, seen: _Sequence, began_s: float) -> Iterator[HttpAnswer
     """One more answer, a second after the first: it may hold a time that the repeated ones have in common."""
     time.sleep(max(0.0, began_s + protocol.IDLE_S - time.monotonic()))
     with suppress(Trouble):
-        yield _light(ask_once(asked), seen.answers)
+        answer = ask_once(asked)
+        seen.body_bytes = max(seen.body_bytes, len(answer.body))
+        yield _light(answer, seen.answers)
 
 
 def ask_first(asked: Asked) -> HttpAnswer:
@@ -195,6 +201,8 @@ def _settled(asked: Asked) -> tuple[_Sequence, tuple[Finding, ...]]:
     if not bad or asked.is_good(seen.answers[0].status):  # what answered well before has started
         return seen, ()
     status = seen.answers[-1].status
+    if status < 500 and not is_safe(asked.method):  # it has started and answers so; each further request may write
+        return seen, ()
     while not asked.is_good(status) and time.monotonic() - began < SETTLE_S.get(status // 100, SETTLE_USUAL_S):
         time.sleep(SETTLE_PAUSE_S)
         try:
@@ -214,6 +222,11 @@ def _good_status(asked: Asked, statuses: Sequence[int]) -> int:
     """The status that is right: the one of most good answers or, without any, of most answers."""
     good = [status for status in statuses if asked.is_good(status)]
     return mode(good or statuses)
+
+
+def _is_loaded(asked: Asked, status: int) -> bool:
+    """True if a service whose answers have this status is loaded."""
+    return asked.is_good(status) or asked.expects is None and status < 400
 
 
 def _listed(statuses: Sequence[int]) -> str:
@@ -263,11 +276,12 @@ def _repeated(asked: Asked) -> _Sequence:
                 answer = wire.answer(asked.method)
             except Trouble as trouble:
                 wire.__exit__()
-                wire = None
+                wire, seen.cut = None, seen.cut + (trouble.kind == "timeout")
                 if not seen.answers and not (reused and trouble.kind in ("closed", "reset")):
                     raise
                 seen.missed += [] if reused and trouble.kind in ("closed", "reset") else [trouble]
                 continue
+            seen.body_bytes = max(seen.body_bytes, len(answer.body))
             seen.answers.append(_light(answer, seen.answers))
             if reused:
                 ended = time.monotonic()
@@ -314,7 +328,7 @@ def _statuses(asked: Asked, seen: _Sequence, status: int, place: Redirect | None
     """Tell the statuses of the repeated answers, and what a client makes of them."""
     found, count = [answer.status for answer in seen.answers], len(seen.answers)
     limited = [answer for answer in seen.answers if answer.status == LIMITED]
-    if limited and status != LIMITED and set(found) == {status, LIMITED}:
+    if limited and _is_loaded(asked, status) and status != LIMITED and set(found) == {status, LIMITED}:
         after = limited[0].header("retry-after")
         unit = " s" if after is not None and after.isdecimal() else ""  # a date has none
         said = "" if after is None else f", to be asked again after {foreign.line(after)}{unit}"
@@ -324,13 +338,17 @@ def _statuses(asked: Asked, seen: _Sequence, status: int, place: Redirect | None
         if all(asked.is_good(one) for one in found):  # as of a PUT that makes what is not there, and replaces it from then on
             words = f"the same request got {_listed(found)}, all of them good: under load {status} is held against them"
             return _finding("status", Severity.WARN, words)
-        return _finding("status", Severity.REJECT, f"the same request got {_listed(found)}")
+        advice = f": {advice_of(status)}" if set(found) == {status, LIMITED} else ""
+        return _finding("status", Severity.REJECT, f"the same request got {_listed(found)}{advice}")
     if asked.is_good(status):
         return _finding("status", Severity.NOTE, f"{count} answers, all with status {status}")
     if asked.expects is not None:
-        return _finding("status", Severity.REJECT, f"every answer has status {status}, and {asked.expects} was expected")
+        advice = f": {ADVICE[status]}" if status in (401, 403) else ""  # as where a recorded file has no cookies
+        words = f"every answer has status {status}, and {asked.expects} was expected{advice}"
+        return _finding("status", Severity.REJECT, words)
     if place is not None:
-        ask = ": --follow asks there" if place.target is not None and not asked.follows else ""
+        can_follow = place.target is not None and not asked.follows and asked.method == "GET"  # as `--follow` takes it
+        ask = ": --follow asks there" if can_follow else ""
         return _finding("status", Severity.WARN, f"every answer is a redirect, {place.words}{ask}", location=place.shown)
     if status < 400:
         return _finding("status", Severity.WARN, f"every answer has status {status}, which has no content")
@@ -372,6 +390,9 @@ def _bodies(asked: Asked, answers: Sequence[HttpAnswer]) -> Finding:
     if named is not None and not coding.is_readable(named):
         sentence = f"all bodies are the same, but come as `{foreign.line(named)}`, which is not read here: {alone}"
         return _finding("body", Severity.NOTE, sentence, **evidence)
+    if named is not None and coding.is_unread(first):
+        why = "hold more than 16 MiB" if first.body else "are empty"
+        return _finding("body", Severity.NOTE, f"bodies come as {named}, and {why}: {alone}", **evidence)
     if coding.is_spoiled(first):
         return _finding("body", Severity.REJECT, f"bodies come as {named}, and cannot be decompressed", **evidence)
     packed = "" if named is None else f" (as {named}: what they hold)"
@@ -397,6 +418,9 @@ def _answered(asked: Asked, seen: _Sequence) -> Iterator[Finding]:
         yield _finding("length", Severity.NOTE, "every answer says where it ends, and does")
     if seen.opened == 1:
         yield _finding("keep-alive", Severity.NOTE, f"one connection served {count} requests")
+    elif seen.opened - seen.cut <= 1:
+        sentence = f"the service closed no connection; {seen.cut} had to be given up, since an answer did not come"
+        yield _finding("keep-alive", Severity.NOTE, sentence)
     elif all(answer.version == "1.0" for answer in seen.answers):
         sentence = f"{count} requests needed {seen.opened} connections: the service speaks HTTP/1.0, and keeps none open"
         yield _finding("keep-alive", Severity.WARN, sentence, connections=seen.opened)

@@ -26,7 +26,13 @@ def is_readable(named: str) -> bool:
 
 def is_spoiled(answer: HttpAnswer) -> bool:
     """True if a body is not what its coding says, as far as that can be read here."""
-    return name_of(answer) in (*GZIP, *DEFLATE) and content_of(answer) is None
+    return name_of(answer) in (*GZIP, *DEFLATE) and not is_unread(answer) and content_of(answer) is None
+
+
+def is_unread(answer: HttpAnswer) -> bool:
+    """True if a body is empty beside a coding, as that of a 204, or holds more than bodies may: it is compared with none."""
+    named = name_of(answer)
+    return named is not None and (not answer.body or len(_unpacked(answer.body, named) or b"") > MOST_BODY_BYTES)
 
 
 def content_of(answer: HttpAnswer) -> bytes | None:
@@ -38,6 +44,12 @@ def decode(body: bytes, named: str | None) -> bytes | None:
     """Decode a body of this coding; None as above."""
     if named is None:
         return body
+    found = _unpacked(body, named)
+    return None if found is None or len(found) > MOST_BODY_BYTES else found
+
+
+def _unpacked(body: bytes, named: str) -> bytes | None:
+    """Unpack a stream, of a long one little more than bodies may hold; None where it cannot be read here."""
     if named not in (*GZIP, *DEFLATE):
         return None
     whole = _inflated(body, ANY_FRAME)
@@ -53,7 +65,9 @@ def _inflated(body: bytes, frame: int) -> bytes | None:
             found += stream.decompress(body, MOST_BODY_BYTES + 1 - len(found))
         except zlib.error:
             return None
-        if not stream.eof or len(found) > MOST_BODY_BYTES:
+        if len(found) > MOST_BODY_BYTES:
+            return found
+        if not stream.eof:
             return None
         if not stream.unused_data:
             return found

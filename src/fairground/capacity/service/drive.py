@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from fairground.capacity import loadcurve, objective
@@ -128,23 +128,23 @@ class Over(Exception):
     """The arm cannot be loaded any more; why is among its findings."""
 
 
-def measure(
-    done: Sequence[ServicePart], session: ArmSession, label: str, effort: ServiceEffort, cores: int
-) -> Iterator[Ahead | ServicePart]:
+Measuring = Generator[Ahead | ServicePart, None, ServicePart | None]
+"""What comes and what is finished; at last what was measured of a load curve that ended early, if anything."""
+
+
+def measure(done: Sequence[ServicePart], session: ArmSession, label: str, effort: ServiceEffort, cores: int) -> Measuring:
     """Measure the closed loops of the arm `label`, a service, and then the load curve about the best of them.
 
     Before each load it yields what comes. What is among the parts `done` is not measured again. It ends early where the arm
     cannot be loaded any more.
     """
     try:
-        yield from _measured(done, session, label, effort, cores)
+        return (yield from _measured(done, session, label, effort, cores))
     except Over:
-        return
+        return None
 
 
-def _measured(
-    done: Sequence[ServicePart], session: ArmSession, label: str, effort: ServiceEffort, cores: int
-) -> Iterator[Ahead | ServicePart]:
+def _measured(done: Sequence[ServicePart], session: ArmSession, label: str, effort: ServiceEffort, cores: int) -> Measuring:
     loads = itertools.count(1 + sum(len(part.tallies) or part.closed is not None or bool(part.curve) for part in done))
 
     def load(shape: Load, seed: int, rates: Rates = ()) -> ArmWindow:
@@ -165,12 +165,12 @@ def _measured(
     for connections in missing:
         yield Ahead(f"closed loop, {connections} connection{'s' if connections > 1 else ''}", warm_up_s + seconds, left_s)
         left_s -= warm_up_s + seconds
-        shape = Load(connections, window_s=seconds, warmup_min_s=warm_up_s, timeout_ms=effort.timeout_ms, threads=effort.threads)
+        threads = min(effort.threads, connections)
+        shape = Load(connections, window_s=seconds, warmup_min_s=warm_up_s, timeout_ms=effort.timeout_ms, threads=threads)
         part, closed = _loop(load(shape, 1 + fit.index(connections), ()), cores)
         known.append(closed)
         yield part
-    if not curved:
-        yield from _curve(load, max(one.goodput_per_s for one in known), effort)
+    return None if curved else (yield from _curve(load, max(one.goodput_per_s for one in known), effort))
 
 
 def loops_within(most: int) -> list[int]:
@@ -217,13 +217,31 @@ def tally(measured: ArmWindow, name: str) -> LoadTally:
     )
 
 
-def _curve(
-    load: Callable[[Load, int, Rates], ArmWindow], best_per_s: float, effort: ServiceEffort
-) -> Iterator[Ahead | ServicePart]:
+def _curve(load: Callable[[Load, int, Rates], ArmWindow], best_per_s: float, effort: ServiceEffort) -> Measuring:
     """Measure the load curve about the best closed loop; empty where no loop got a good answer."""
-    if best_per_s == 0:
-        yield ServicePart(Unit.CURVE, curve=())
-        return
+    curve, tallies = list[CurvePoint](), list[LoadTally]()
+    if best_per_s:
+        try:
+            yield from _steps(load, best_per_s, effort, curve, tallies)
+        except Over:
+            return _curve_part(curve, tallies) if curve else None
+    yield _curve_part(curve, tallies)
+    return None
+
+
+def _curve_part(curve: Sequence[CurvePoint], tallies: Sequence[LoadTally]) -> ServicePart:
+    by_rate = tuple(sorted(curve, key=lambda point: point.step.rate_per_s))
+    return ServicePart(Unit.CURVE, curve=by_rate, tallies=tuple(tallies))
+
+
+def _steps(
+    load: Callable[[Load, int, Rates], ArmWindow],
+    best_per_s: float,
+    effort: ServiceEffort,
+    curve: list[CurvePoint],
+    tallies: list[LoadTally],
+) -> Iterator[Ahead]:
+    """Add the steps of each load to `curve`, and what became of its requests to `tallies`. `Over` leaves what they hold."""
     connections = effort.connections
     threads = min(effort.threads, connections)
     shape = Load(connections, model="open", warmup_min_s=LEAD_S, timeout_ms=effort.timeout_ms, threads=threads)
@@ -234,34 +252,30 @@ def _curve(
     rates = tuple(sorted(offered.items()))
     seed = len(CONNECTIONS) + 1
 
-    tallies = list[LoadTally]()
-
-    def points(some: Rates, seed: int, first: int) -> list[CurvePoint]:
+    def measure_steps(some: Rates, seed: int, first: int) -> None:
         measured, found = load(shape, seed, some), list[CurvePoint]()
         tallies.append(tally(measured, failures.CURVE))
         for step in measured.steps:
             trial = first + sum(point.step.rate_per_s == step.rate_per_s for point in found)
             found.append(CurvePoint("curve", trial, step, loadcurve.judge(step, effort.objective, measured.void)))
-        return found
+        curve.extend(found)
 
     yield _ahead("load curve", rates, effort.later_s)
-    curve = points(rates, seed, 1)
+    measure_steps(rates, seed, 1)
     if again := tuple((rate, seconds) for rate, seconds in rates if rate in doubtful(curve)):
         yield _ahead("rates in doubt, once more", again * REPEATS, effort.later_s)
-        curve += points(again * REPEATS, seed + 1, 2)
+        measure_steps(again * REPEATS, seed + 1, 2)
     if wanted is not None and (missing := 1 + REPEATS - sum(point.step.rate_per_s == wanted for point in curve)) > 0:
         again = ((wanted, offered[wanted]),) * missing
         yield _ahead("the rate that is asked for", again, effort.confirm_s)
-        curve += points(again, seed + 2 + len(curve), 2)
+        measure_steps(again, seed + 2 + len(curve), 2)
     told = kept_per_s(curve) if effort.confirmations else None
     while told is not None and sum(point.step.rate_per_s == told for point in curve) <= effort.confirmations:
         again = ((told, float(effort.seconds)),)
         yield _ahead("confirmation", again * effort.confirmations)
         for number in range(effort.confirmations):
-            curve += points(again, seed + 2 + len(curve), 2 + number)
+            measure_steps(again, seed + 2 + len(curve), 2 + number)
         told = kept_per_s(curve)
-    by_rate = tuple(sorted(curve, key=lambda point: point.step.rate_per_s))
-    yield ServicePart(Unit.CURVE, curve=by_rate, tallies=tuple(tallies))
 
 
 def _ahead(what: str, rates: Rates, later_s: float = 0.0) -> Ahead:

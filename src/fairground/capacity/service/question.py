@@ -158,8 +158,14 @@ def _settled(asked: Asked, one: LoadRequest, workload: Workload) -> LoadRequest:
         raise LabError(
             f"{name} was answered with status {answer.status}: {foreign.line(said, foreign.SENTENCE_CHARACTERS)}",
             f"{ask}; {right}",
+            exit_code=exit_code_of(answer.status),
         )
     return replace(one, expect=replace(one.expect, status=answer.status))
+
+
+def exit_code_of(status: int) -> int:
+    """The exit code where this status keeps a service from being loaded: from 500 on it failed, else input may be wrong."""
+    return 1 if status >= 500 else 2
 
 
 def _headers(asked: Asked) -> Headers:

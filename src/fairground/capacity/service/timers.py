@@ -58,7 +58,8 @@ def check(asked: Asked, took_ms: Sequence[float], rest_ms: Sequence[float]) -> F
         return _finding(Severity.NOTE, "no connection was used twice, so no plateau of 40 ms can be seen")
     if (held := _within(rest_ms, DELAYED_MS)) >= SHARE * len(took_ms):
         return _delayed(asked, held, took_ms, rest_ms)
-    if (held := _within(took_ms, CORKED_MS)) >= SHARE * len(took_ms):
+    until_ms = [took - rest for took, rest in zip(took_ms, rest_ms, strict=True)]  # what a cork holds does not begin, either
+    if (held := _within(until_ms, CORKED_MS)) >= SHARE * len(took_ms):
         return _corked(asked, held, took_ms)
     words = f"no plateau at 40 ms: the median on a kept connection is {median(took_ms):,.2f} ms"
     return _finding(Severity.NOTE, words, median_ms=median(took_ms))
