@@ -221,9 +221,11 @@ def test_a_transaction_is_no_surprise_where_it_is_needed() -> None:
     assert "statement-transaction" in found("users", use({USERS: 200, "COMMIT": 200}))
 
 
-@pytest.mark.parametrize(("commits_asked", "seen", "holds"), [(0, PING, True), (0, "SELECT 1", False), (1, PING, False)])
+@pytest.mark.parametrize(
+    ("commits_asked", "seen", "holds"), [(0, PING, True), (0, "SELECT 1", False), (1, PING, True), (1, "SELECT 1", False)]
+)
 def test_a_session_that_reads_may_end_with_a_rollback(commits_asked: int, seen: str, holds: bool) -> None:
-    """As those of object mappers do: where no commit is asked for. Transactions of other statements answer nothing however they end."""
+    """As those of object mappers do. Transactions of other statements answer nothing however they end."""
     asked = needing(WORKLOADS["db-ping"], commits_per_answer=float(commits_asked))
     rolled_back = replace(use({seen: 500}, commits=5), rollbacks=GOOD)
     (one,) = [each for each in statements.lines(asked, RESULT, rolled_back, RULES) if each.id == "statements"]
@@ -484,6 +486,16 @@ def test_an_answer_may_make_as_many_commits_as_its_workload_says(most: float | N
     asked = needing(WORKLOADS["tx"], most_commits_per_answer=most)
     found = {one.id: one for one in statements.lines(asked, RESULT, use({}, commits=21 * GOOD), RULES)}
     assert found["commits-most"].holds is holds
+
+
+@pytest.mark.parametrize(("workload", "holds"), [("db-ping", False), ("tx", True)])
+def test_rollbacks_pay_for_answers_no_more_than_commits(workload: str, holds: bool) -> None:
+    """Where they count as commits they have the same bound. A write that fails rolls back, and is no payment."""
+    paying = replace(use({}, commits=0), rollbacks=5 * GOOD)
+    asked = {one.id: one for one in statements.lines(WORKLOADS[workload], RESULT, paying, RULES)}
+    assert asked["commits-most"].holds is holds
+    session = {one.id: one for one in statements.lines(WORKLOADS[workload], RESULT, replace(paying, rollbacks=GOOD), RULES)}
+    assert session["commits-most"].holds
 
 
 def test_texts_of_a_server_are_not_kept_for_ever() -> None:

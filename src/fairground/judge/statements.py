@@ -158,18 +158,11 @@ def lines(workload: Workload, result: Result, database: DatabaseUse, rules: Rule
             f"declared statements behind each good answer, at most, by {sum(seen.values()):,} samples of what the backends were"
             f" last asked between two statements, mostly `{common[:SHOWN_CHARACTERS]}`"
         )
-        good = sum(one.good for one in counts if one.request.need.statements) or result.done
-        most = share * _transactions(counts, database) / good
+        behind = [one for one in counts if one.request.need.statements]
+        transactions = needs.transactions_of(behind, database) or 0
+        most = share * transactions / (sum(one.good for one in behind) or result.done)
         found.append(AuditLine("statements", sentence, round(most, 3), rules.statement_least, None))
     return tuple(found)
-
-
-def _transactions(counts: Sequence[RequestCount], database: DatabaseUse) -> int:
-    """Transactions that may stand behind answers. An answer that needs no commit may end with a rollback."""
-    asked, rollbacks = [one for one in counts if one.request.need.statements], database.rollbacks or 0
-    reads = [one for one in asked if not one.request.need.commits_per_answer]
-    read = rollbacks if len(reads) == len(asked) else min(rollbacks, sum(one.good for one in reads))
-    return (database.commits or 0) + read
 
 
 def _statements(need: Needs) -> float:
@@ -220,6 +213,7 @@ def _most_commits(counts: Sequence[RequestCount], database: DatabaseUse, rules: 
 
     Pings, resets and connecting are allowed for, and so is a statement that reads a table: a query for each row is honest.
     In a mix an answer that asks the database and needs no commit may make as many as one that needs one.
+    Where rollbacks count as commits, they are held to the bound as well.
     """
 
     def bound_of(need: Needs) -> float:
@@ -239,7 +233,8 @@ def _most_commits(counts: Sequence[RequestCount], database: DatabaseUse, rules: 
                 f"at most, for each request: {needs.words_of_mix(counts, each, 'commit')}; {rules.paid_free} for each connection"
             )
         sentence += ", and one for each scan of a table"
-        yield AuditLine("commits-most", sentence, database.commits, 0, most)
+        rollbacks = database.rollbacks or 0 if any(one.may_roll_back for one in counts) else 0
+        yield AuditLine("commits-most", sentence, database.commits + rollbacks, 0, most)
 
 
 def _returned_lines(workload: Workload, counts: Sequence[RequestCount], work: DatabaseWork | None) -> Iterable[AuditLine]:
