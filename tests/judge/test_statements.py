@@ -83,6 +83,13 @@ def test_forms_of_a_declared_statement(workload: str, text: str) -> None:
     assert statements.kind(statements.normalise(text), WORKLOADS[workload]) == "declared"
 
 
+@pytest.mark.parametrize("name", ["a -- b", "a /* b", "a $$ b", 'a " b', "it''s", "ok"])
+def test_a_constant_holds_what_it_likes(name: str) -> None:
+    """What begins a comment outside of a text is a part of it inside, as drivers write that bind on the client."""
+    made = statements.normalise(f"INSERT INTO items (name, price_cents, stock) VALUES ('{name}', 1, 2) RETURNING id, revision")
+    assert made == "insert into items(name,price_cents,stock)values(?,?,?)returning id,revision"
+
+
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
@@ -120,6 +127,11 @@ def test_one_statement_in_place_of_two(text: str, kind: str) -> None:
         ("SELECT 1 -- SELECT id, username, name, sex, address, mail, birthdate FROM users ORDER BY id", "ping"),
         (f"SELECT '{USERS.replace(chr(39), '')}'", "ping"),
         ("BEGIN; SELECT count(*) FROM users; COMMIT", "other"),
+        (f"SELECT 1 /* /* */ {USERS} */", "ping"),
+        (f"SELECT $${USERS}$$", "ping"),
+        (f"SELECT $of${USERS} $$ $of$", "ping"),
+        (f"SELECT E'\\' {USERS}'", "ping"),
+        (f'SELECT 1 AS "x, {USERS[7:]}"', "ping"),
         ("EXPLAIN SELECT id, username, name, sex, address, mail, birthdate FROM users ORDER BY id", "other"),
         ("SELECT 'id username name sex address mail birthdate' FROM users ORDER BY id", "other"),
     ],

@@ -63,7 +63,15 @@ CONTROL = ("transaction", "reset", "lock")
 GAPS = ("idle", "idle in transaction", "Client:ClientRead")
 """What a backend does whose statement is over, until the next one comes."""
 WORD = re.compile(r"[a-z_][a-z_0-9]*")
-CONSTANT = re.compile(r"'(?:[^']|'')*'|\$\d+|\b\d+(?:\.\d+)?\b|\b(?:true|false)\b")
+CONSTANT = re.compile(r"\$\d+|\b\d+(?:\.\d+)?\b|\b(?:true|false)\b")
+QUOTED = re.compile(
+    r"(?P<comment>--[^\n]*|/\*)|(?P<text>(?<!\w)[eE]'(?:[^'\\]|''|\\.)*(?:'|$)|'(?:[^']|'')*(?:'|$)"
+    r"|(?<!\w)\$(?P<tag>(?:[^\W\d]\w*)?)\$.*?(?:\$(?P=tag)\$|$))"
+    r'|"(?P<name>(?:[^"]|"")*)(?:"|$)',
+    re.DOTALL,
+)
+"""What begins a comment, a constant text, or the name in quotes: whichever comes first, the others are no such inside of it."""
+COMMENT_EDGE = re.compile(r"/\*|\*/")
 KINDS = (
     ("transaction", re.compile(r"begin|start transaction|commit|rollback|end\b|abort|savepoint|release")),
     ("reset", re.compile(r"discard|reset|set |close|unlisten|deallocate|show |select pg_advisory_unlock_all")),
@@ -79,13 +87,36 @@ def normalise(statement: str) -> str:
 
     What is left is the same for the text that a driver sends and the text that `pg_stat_statements` keeps.
     """
-    text = re.sub(r"--[^\n]*|/\*.*?\*/", " ", statement, flags=re.DOTALL)
-    text = CONSTANT.sub("?", text.lower()).replace('"', "")
+    text = CONSTANT.sub("?", _unquoted(statement).lower())
     text = re.sub(r"\bextract ?\( ?\w+ from\b|\bextract ?\( ?\? from\b", "extract(? from", text)
     text = re.sub(r"\s*([(),;=])\s*", r"\1", re.sub(r"\s+", " ", text))
     text = re.sub(r"(?<=[(,=])-\?", "?", re.sub(r" as \w+\b(?!\()", "", text))
     text = re.sub(r"\?::\w+(?:\(\?\))?", "?", text)
     return text.strip(" ;")
+
+
+def _unquoted(statement: str) -> str:
+    """The statement without comments, which nest, with `?` for texts, and each name in quotes as one word."""
+    parts, at = [], 0
+    while found := QUOTED.search(statement, at):
+        parts.append(statement[at : found.start()])
+        at = found.end()
+        if found["comment"] is not None:
+            parts.append(" ")
+            at = _end_of_comment(statement, at) if found["comment"] == "/*" else at
+        else:
+            parts.append("?" if found["text"] is not None else re.sub(r"\W", "_", found["name"]))
+    return "".join((*parts, statement[at:]))
+
+
+def _end_of_comment(statement: str, start: int) -> int:
+    """The place behind a comment, of which the beginning is before `start`."""
+    depth = 1
+    for edge in COMMENT_EDGE.finditer(statement, start):
+        depth += 1 if edge.group() == "/*" else -1
+        if not depth:
+            return edge.end()
+    return len(statement)
 
 
 def tally(samples: Mapping[tuple[str, str], int]) -> dict[str, dict[str, int]]:
