@@ -147,7 +147,7 @@ def test_a_session_of_a_mix_that_reads_may_end_with_a_rollback(commits: int, rol
 @pytest.mark.parametrize(
     ("commits", "rollbacks", "holds"),
     [(300, 800, True), (210, 800, False), (200, 10**6, False), (1000, 300, True)],
-    ids=["sessions that read", "writes in batches", "rollbacks that pay", "each commits"],
+    ids=["sessions that read", "writes in batches", "rollbacks that pay", "some roll back"],
 )
 def test_a_write_of_a_mix_needs_its_commit(commits: int, rollbacks: int, holds: bool, day: Workload) -> None:
     """Rollbacks stand for pages alone, and for one each."""
