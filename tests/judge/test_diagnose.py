@@ -349,6 +349,26 @@ def test_work_lines() -> None:
     assert ("rows", False) in work(users, 1000, 10**9, rows - 1)
 
 
+@pytest.mark.parametrize(
+    ("workload", "commits", "rollbacks", "holds"),
+    [
+        ("users", 0, 1000, True),  # a session that is closed
+        ("db-ping", 10, 990, True),
+        ("users", 0, 999, False),  # one answer is cached
+        ("users", 50, 50, False),  # several answers share a transaction
+        ("tx", 0, 1000, False),  # nothing is kept of what was acknowledged
+        ("transfer", 999, 1000, False),
+    ],
+)
+def test_a_transaction_counts_however_it_ends_where_it_only_reads(
+    workload: str, commits: int, rollbacks: int, holds: bool
+) -> None:
+    """An answer that reads may end with a rollback. One that writes needs its commit, and a cache makes neither."""
+    ended = replace(DATABASE, commits=commits, rollbacks=rollbacks)
+    lines = {line.id: line for line in answers.work_lines(WORKLOADS[workload], result(outcomes(ok=1000)), ended)}
+    assert lines["commits"].holds is holds
+
+
 # ---------------------------------------------------------------- the audit's arithmetic
 
 counts = st.integers(0, 10**9)

@@ -144,6 +144,17 @@ def test_a_session_of_a_mix_that_reads_may_end_with_a_rollback(commits: int, rol
     assert (line.found, line.holds) == (most, most >= RULES.statement_least)
 
 
+@pytest.mark.parametrize(
+    ("commits", "rollbacks", "holds"),
+    [(300, 800, True), (210, 800, False), (200, 10**6, False), (1000, 300, True)],
+    ids=["sessions that read", "writes in batches", "rollbacks that pay", "some roll back"],
+)
+def test_a_write_of_a_mix_needs_its_commit(commits: int, rollbacks: int, holds: bool, day: Workload) -> None:
+    """Rollbacks stand for pages alone, and for one each."""
+    told = lines(day, result(pages=800, made=300, removed=0), replace(USE, commits=commits, rollbacks=rollbacks))
+    assert told["commits"].holds is holds
+
+
 def test_writes_among_the_answers(day: Workload) -> None:
     """Reads ask for no flush of the log and for no transaction number."""
     assert needs.written_answers(day, result()) == 300 and needs.writes_among(90, day, result()) == 30

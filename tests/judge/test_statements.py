@@ -83,6 +83,13 @@ def test_forms_of_a_declared_statement(workload: str, text: str) -> None:
     assert statements.kind(statements.normalise(text), WORKLOADS[workload]) == "declared"
 
 
+@pytest.mark.parametrize("name", ["a -- b", "a /* b", "a $$ b", 'a " b', "it''s", "ok"])
+def test_a_constant_holds_what_it_likes(name: str) -> None:
+    """What begins a comment outside of a text is a part of it inside, as drivers write that bind on the client."""
+    made = statements.normalise(f"INSERT INTO items (name, price_cents, stock) VALUES ('{name}', 1, 2) RETURNING id, revision")
+    assert made == "insert into items(name,price_cents,stock)values(?,?,?)returning id,revision"
+
+
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
@@ -152,6 +159,11 @@ def test_a_whole_statement_is_merged_by_another_kind_of_its_verb() -> None:
         ("SELECT 1 -- SELECT id, username, name, sex, address, mail, birthdate FROM users ORDER BY id", "ping"),
         (f"SELECT '{USERS.replace(chr(39), '')}'", "ping"),
         ("BEGIN; SELECT count(*) FROM users; COMMIT", "other"),
+        (f"SELECT 1 /* /* */ {USERS} */", "ping"),
+        (f"SELECT $${USERS}$$", "ping"),
+        (f"SELECT $of${USERS} $$ $of$", "ping"),
+        (f"SELECT E'\\' {USERS}'", "ping"),
+        (f'SELECT 1 AS "x, {USERS[7:]}"', "ping"),
         ("EXPLAIN SELECT id, username, name, sex, address, mail, birthdate FROM users ORDER BY id", "other"),
         ("SELECT 'id username name sex address mail birthdate' FROM users ORDER BY id", "other"),
     ],
@@ -253,9 +265,11 @@ def test_a_transaction_is_no_surprise_where_it_is_needed() -> None:
     assert "statement-transaction" in found("users", use({USERS: 200, "COMMIT": 200}))
 
 
-@pytest.mark.parametrize(("commits_asked", "seen", "holds"), [(0, PING, True), (0, "SELECT 1", False), (1, PING, False)])
+@pytest.mark.parametrize(
+    ("commits_asked", "seen", "holds"), [(0, PING, True), (0, "SELECT 1", False), (1, PING, True), (1, "SELECT 1", False)]
+)
 def test_a_session_that_reads_may_end_with_a_rollback(commits_asked: int, seen: str, holds: bool) -> None:
-    """As those of object mappers do: where no commit is asked for. Transactions of other statements answer nothing however they end."""
+    """As those of object mappers do. Transactions of other statements answer nothing however they end."""
     asked = needing(WORKLOADS["db-ping"], commits_per_answer=float(commits_asked))
     rolled_back = replace(use({seen: 500}, commits=5), rollbacks=GOOD)
     (one,) = [each for each in statements.lines(asked, RESULT, rolled_back, RULES) if each.id == "statements"]
@@ -516,6 +530,16 @@ def test_an_answer_may_make_as_many_commits_as_its_workload_says(most: float | N
     asked = needing(WORKLOADS["tx"], most_commits_per_answer=most)
     found = {one.id: one for one in statements.lines(asked, RESULT, use({}, commits=21 * GOOD), RULES)}
     assert found["commits-most"].holds is holds
+
+
+@pytest.mark.parametrize(("workload", "holds"), [("db-ping", False), ("tx", True)])
+def test_rollbacks_pay_for_answers_no_more_than_commits(workload: str, holds: bool) -> None:
+    """Where they count as commits they have the same bound. A write that fails rolls back, and is no payment."""
+    paying = replace(use({}, commits=0), rollbacks=5 * GOOD)
+    asked = {one.id: one for one in statements.lines(WORKLOADS[workload], RESULT, paying, RULES)}
+    assert asked["commits-most"].holds is holds
+    session = {one.id: one for one in statements.lines(WORKLOADS[workload], RESULT, replace(paying, rollbacks=GOOD), RULES)}
+    assert session["commits-most"].holds
 
 
 def test_texts_of_a_server_are_not_kept_for_ever() -> None:

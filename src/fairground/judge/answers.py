@@ -310,7 +310,7 @@ def work_lines(workload: Workload, result: Result, database: DatabaseUse) -> tup
     counts = needs.counts_of(workload, result)
     lines = []
     for id, noun, found, each in (
-        ("commits", "commit", database.commits, _commits),
+        ("commits", "commit", needs.transactions_of([one for one in counts if _commits(one.request.need)], database), _commits),
         ("rows", "rows read", database.rows_read, _rows),
     ):
         if any(each(one.request.need) for one in counts):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from fairground.model import Finding, LoadRequest, Needs, Result, Severity, Workload
+from fairground.model import DatabaseUse, Finding, LoadRequest, Needs, Result, Severity, Workload
 
 Each = Callable[[Needs], float]
 """What one good answer to a request needs."""
@@ -19,16 +19,35 @@ class RequestCount:
     request: LoadRequest
     good: int
     sent: int
+    may_roll_back: bool = False
+    """True if its transaction may end with a rollback: it needs no commit, or nothing that is declared of it writes."""
 
 
 def counts_of(workload: Workload, result: Result) -> tuple[RequestCount, ...]:
     """The counts of each request of a workload. One that was never sent has none."""
     if not workload.is_mix:
-        return (RequestCount(workload.first, result.done, (result.life or result.window).total),)
+        reads = not workload.audit.writes and _may_roll_back(workload.first)
+        return (RequestCount(workload.first, result.done, (result.life or result.window).total, reads),)
     known = result.requests
     return tuple(
-        RequestCount(one, known[one.name].done, known[one.name].life.total) for one in workload.requests if one.name in known
+        RequestCount(one, known[one.name].done, known[one.name].life.total, _may_roll_back(one))
+        for one in workload.requests
+        if one.name in known
     )
+
+
+def _may_roll_back(request: LoadRequest) -> bool:
+    need = request.need
+    return not need.commits_per_answer or not (request.writes or need.most_written or need.functions)
+
+
+def transactions_of(counts: Sequence[RequestCount], database: DatabaseUse) -> int | None:
+    """The transactions that may stand behind answers: all commits, and a rollback for each good answer that writes nothing.
+
+    Sessions of object mappers end so what they only read. None: nobody counted.
+    """
+    most = sum(one.good for one in counts if one.may_roll_back)
+    return None if database.commits is None else database.commits + min(database.rollbacks or 0, most)
 
 
 def sum_of(counts: Sequence[RequestCount], each: Each) -> float:

@@ -65,7 +65,15 @@ CONTROL = ("transaction", "reset", "lock")
 GAPS = ("idle", "idle in transaction", "Client:ClientRead")
 """What a backend does whose statement is over, until the next one comes."""
 WORD = re.compile(r"[a-z_][a-z_0-9]*")
-CONSTANT = re.compile(r"'(?:[^']|'')*'|\$\d+|\b\d+(?:\.\d+)?\b|\b(?:true|false)\b")
+CONSTANT = re.compile(r"\$\d+|\b\d+(?:\.\d+)?\b|\b(?:true|false)\b")
+QUOTED = re.compile(
+    r"(?P<comment>--[^\n]*|/\*)|(?P<text>(?<!\w)[eE]'(?:[^'\\]|''|\\.)*(?:'|$)|'(?:[^']|'')*(?:'|$)"
+    r"|(?<!\w)\$(?P<tag>(?:[^\W\d]\w*)?)\$.*?(?:\$(?P=tag)\$|$))"
+    r'|"(?P<name>(?:[^"]|"")*)(?:"|$)',
+    re.DOTALL,
+)
+"""What begins a comment, a constant text, or the name in quotes: whichever comes first, the others are no such inside of it."""
+COMMENT_EDGE = re.compile(r"/\*|\*/")
 KINDS = (
     ("transaction", re.compile(r"begin|start transaction|commit|rollback|end\b|abort|savepoint|release")),
     ("reset", re.compile(r"discard|reset|set |close|unlisten|deallocate|show |select pg_advisory_unlock_all")),
@@ -81,14 +89,37 @@ def normalise(statement: str) -> str:
 
     What is left is the same for the text that a driver sends and the text that `pg_stat_statements` keeps.
     """
-    text = re.sub(r"--[^\n]*|/\*.*?\*/", " ", statement, flags=re.DOTALL)
-    text = CONSTANT.sub("?", text.lower()).replace('"', "")
+    text = CONSTANT.sub("?", _unquoted(statement).lower())
     text = re.sub(r"\bextract ?\( ?\w+ from\b|\bextract ?\( ?\? from\b", "extract(? from", text)
     text = re.sub(r"\s*([(),;=])\s*", r"\1", re.sub(r"\s+", " ", text))
     text = re.sub(r"(?<=[(,=])-\?", "?", re.sub(r" as \w+\b(?!\()", "", text))
     text = re.sub(r"\?::\w+(?:\(\?\))?", "?", text)
     text = re.sub(r" with(?:out)? time zone\b", "", text)
     return text.strip(" ;")
+
+
+def _unquoted(statement: str) -> str:
+    """The statement without comments, which nest, with `?` for texts, and each name in quotes as one word."""
+    parts, at = [], 0
+    while found := QUOTED.search(statement, at):
+        parts.append(statement[at : found.start()])
+        at = found.end()
+        if found["comment"] is not None:
+            parts.append(" ")
+            at = _end_of_comment(statement, at) if found["comment"] == "/*" else at
+        else:
+            parts.append("?" if found["text"] is not None else re.sub(r"\W", "_", found["name"]))
+    return "".join((*parts, statement[at:]))
+
+
+def _end_of_comment(statement: str, start: int) -> int:
+    """The place behind a comment, of which the beginning is before `start`."""
+    depth = 1
+    for edge in COMMENT_EDGE.finditer(statement, start):
+        depth += 1 if edge.group() == "/*" else -1
+        if not depth:
+            return edge.end()
+    return len(statement)
 
 
 def tally(samples: Mapping[tuple[str, str], int]) -> dict[str, dict[str, int]]:
@@ -164,18 +195,11 @@ def lines(workload: Workload, result: Result, database: DatabaseUse, rules: Rule
             f"declared statements behind each good answer, at most, by {sum(seen.values()):,} samples of what the backends were"
             f" last asked between two statements, mostly `{common[:SHOWN_CHARACTERS]}`"
         )
-        good = sum(one.good for one in counts if one.request.need.statements) or result.done
-        most = share * _transactions(counts, database) / good
+        behind = [one for one in counts if one.request.need.statements]
+        transactions = needs.transactions_of(behind, database) or 0
+        most = share * transactions / (sum(one.good for one in behind) or result.done)
         found.append(AuditLine("statements", sentence, round(most, 3), rules.statement_least, None))
     return tuple(found)
-
-
-def _transactions(counts: Sequence[RequestCount], database: DatabaseUse) -> int:
-    """Transactions that may stand behind answers. An answer that needs no commit may end with a rollback."""
-    asked, rollbacks = [one for one in counts if one.request.need.statements], database.rollbacks or 0
-    reads = [one for one in asked if not one.request.need.commits_per_answer]
-    read = rollbacks if len(reads) == len(asked) else min(rollbacks, sum(one.good for one in reads))
-    return (database.commits or 0) + read
 
 
 def _statements(need: Needs) -> float:
@@ -226,6 +250,7 @@ def _most_commits(counts: Sequence[RequestCount], database: DatabaseUse, rules: 
 
     Pings, resets and connecting are allowed for, and so is a statement that reads a table: a query for each row is honest.
     In a mix an answer that asks the database and needs no commit may make as many as one that needs one.
+    Where rollbacks count as commits, they are held to the bound as well.
     """
 
     def bound_of(need: Needs) -> float:
@@ -245,7 +270,8 @@ def _most_commits(counts: Sequence[RequestCount], database: DatabaseUse, rules: 
                 f"at most, for each request: {needs.words_of_mix(counts, each, 'commit')}; {rules.paid_free} for each connection"
             )
         sentence += ", and one for each scan of a table"
-        yield AuditLine("commits-most", sentence, database.commits, 0, most)
+        rollbacks = database.rollbacks or 0 if any(one.may_roll_back for one in counts) else 0
+        yield AuditLine("commits-most", sentence, database.commits + rollbacks, 0, most)
 
 
 def _returned_lines(workload: Workload, counts: Sequence[RequestCount], work: DatabaseWork | None) -> Iterable[AuditLine]:
