@@ -20,9 +20,9 @@ from fairground.inputs.hosts import HostsAsked
 from fairground.lab import setup
 from fairground.lab.events import Absent, Began, Event, Planned, Said, TrialDone
 from fairground.lab.preparation import Inputs
-from fairground.lab.run import again_of, check_plan, end, require_stacks, resumable, texts, without_own_version
+from fairground.lab.run import check_plan, end, require_stacks, resumable, texts, without_own_version
 from fairground.model import Ending, LabError, Plan, PlanSlot, Run, Stack, Suite, Trial
-from fairground.model.resume import database_of
+from fairground.model.resume import database_of, options_again_of
 from fairground.records import host_trial
 from fairground.report.text.words import plural
 from fairground.run import plan, stopping
@@ -77,7 +77,7 @@ def run(suite: Suite, there: Fleet, inputs: Inputs) -> Generator[Event]:
         workloads=texts(frozen, workloads),
     )
     with resumable(folder, inputs), records.hold_record(folder):
-        yield from measure_shares(records.load_run(folder), there, _digests(chosen), again_of(inputs))
+        yield from measure_shares(records.load_run(folder), there, _digests(chosen), options_again_of(inputs.command))
     yield from end(folder, inputs)
 
 
@@ -111,7 +111,7 @@ def resume(folder: Path, there: Fleet, inputs: Inputs, budget_s: float | None = 
         alike.require_kind(f"run `{known.id}` was begun on another kind of machine", known.machine, answers[0].machine)
         with resumable(folder, inputs, budget_s), records.hold_record(folder):
             records.reopen_run(folder, budget_s)
-            again = again_of(inputs, budget_s)
+            again = options_again_of(inputs.command, budget_s)
             yield from measure_shares(replace(records.load_run(folder), plan=known.plan), there, _digests(chosen), again)
     yield from end(folder, inputs)
 

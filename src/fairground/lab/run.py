@@ -88,12 +88,8 @@ def end(folder: Path, inputs: Inputs) -> Iterator[Event]:
 
 def resumable(folder: Path, inputs: Inputs, budget_s: float | None = None) -> AbstractContextManager[None]:
     """Add the command that goes on with the run, under its new budget, to whatever the machine refuses meanwhile."""
-    return error.resumable(folder, f"./fairground run --resume {shlex.quote(str(folder))}{again_of(inputs, budget_s)}")
-
-
-def again_of(inputs: Inputs, budget_s: float | None = None) -> str:
-    """The options with which a run goes on that these inputs began, or went on with under a new budget."""
-    return options_again_of(inputs.command) + ("" if budget_s is None else f" --budget {budget_s:g}s")
+    again = options_again_of(inputs.command, budget_s)
+    return error.resumable(folder, f"./fairground run --resume {shlex.quote(str(folder))}{again}")
 
 
 # ---------------------------------------------------------------- plans

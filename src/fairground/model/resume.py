@@ -35,13 +35,14 @@ def database_of(command: str) -> str:
     return _written([*_given(command, ["--database"])][-1:])
 
 
-def options_again_of(command: str) -> str:
+def options_again_of(command: str, budget_s: float | None = None) -> str:
     """The options that `--resume` needs again, as a person has to type them; empty where it needs none.
 
-    A URL is theirs to fill in where a secret was taken out of it.
+    A URL is theirs to fill in where a secret was taken out of it. `budget_s`: a new budget with which it goes on.
     """
     option = database_of(command)
-    return (" --database URL" if secret.HIDDEN in option else option) + _written([*_given(command, OF_HOSTS)])
+    again = (" --database URL" if secret.HIDDEN in option else option) + _written([*_given(command, OF_HOSTS)])
+    return again if budget_s is None else f"{again} --budget {budget_s:g}s"
 
 
 def _given(command: str, names: Sequence[str]) -> Iterator[tuple[str, str]]:
