@@ -259,6 +259,29 @@ def test_what_takes_long_before_the_declared_statement_is_no_padding(slow: Mappi
     assert paid is not None and not paid.holds
 
 
+def test_what_a_name_hides_is_left_to_the_scans() -> None:
+    """EXECUTE and FETCH show no text. Where no scans are counted or declared, they stand behind no answer."""
+    hidden, work = {"EXECUTE get_users(17)": 380, "FETCH ALL FROM c": 20}, DatabaseWork({}, None)
+    assert line("users", use(hidden, work=work)) is None
+    assert {"statements-unknown", "statement-hidden"} <= found("users", use(hidden, work=work)).keys()
+    for told in (line("users", use(hidden)), line("db-ping", use(hidden, work=work))):
+        assert told is not None and not told.holds
+    padded = line("users", use({**hidden, "SELECT 1": 400}, work=work))
+    assert padded is not None and not padded.holds
+
+
+def test_executions_are_counted_by_the_text_that_was_prepared() -> None:
+    """`pg_stat_statements` keeps the whole PREPARE; what it prepares is the statement."""
+    for text, holds in (
+        (f"PREPARE get_users (int) AS {USERS}", True),
+        (f"prepare a as {USERS}", True),
+        ("PREPARE a AS SELECT 1", False),
+    ):
+        work = DatabaseWork({}, None, {text: StatementWork(GOOD, 100 * GOOD, 5.0)})
+        told, returned = line("users", use({}, work=work)), line("users", use({}, work=work), "rows-returned")
+        assert told is not None and told.holds is holds and returned is not None and returned.holds is holds
+
+
 def test_a_transaction_is_no_surprise_where_it_is_needed() -> None:
     """BEGIN and COMMIT belong to a transfer, and are named around a single statement."""
     assert "statement-transaction" not in found("transfer", use({DEBIT: 200, "COMMIT": 200}))

@@ -129,7 +129,7 @@ def test_a_flush_ends_one_commit_of_each_connection(flushes: int, good: int, con
 
 
 def test_answers_whose_flushes_may_not_be_counted_yet() -> None:
-    """The last seconds and what came after the window are left out; a window without seconds is left out whole."""
+    """The last seconds and what came after the window are left out, and of a short one as much of the warm-up before it."""
     life = outcomes(1000)
     seconds = tuple(second(number, ok=100) for number in range(8))
     told = result(life, life=life, window_s=8.0, seconds=seconds, completed_ok=800, in_flight_end=16, refused=4)
@@ -137,6 +137,7 @@ def test_answers_whose_flushes_may_not_be_counted_yet() -> None:
     assert written.counted_by(replace(told, window_s=8.5)) == 1000 - 4 - 100 - 16
     assert written.counted_by(replace(told, seconds=())) == 1000 - 4 - 800 - 16
     assert written.counted_by(replace(told, seconds=(), completed_ok=1000)) == 0
+    assert written.counted_by(replace(told, window_s=0.5, seconds=(), completed_ok=100)) == 1000 - 4 - 300 - 16
 
 
 def test_answers_of_the_last_turns_are_left_out() -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,8 @@ from builders.contracts import SEEDS
 from fairground import postgres, topology
 from fairground.host import Keeper
 from fairground.model import Durability, LabError, Topology
-from fairground.postgres import Database, embedded, rehearsal, session
+from fairground.postgres import Database, rehearsal, session
+from fairground.postgres.embedded import Cluster
 from fairground.postgres.given import hold_alone
 from fairground.postgres.schema_dump import dump_schema
 from fairground.topology import kind
@@ -138,12 +138,12 @@ class FakeConnection:
 def other(keeper: Keeper, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     """A server of its own whose databases are LATIN1. It is started as the lab's own, and given as somebody else's."""
     with pytest.MonkeyPatch.context() as patch:
-        real = subprocess.run
+        real = Cluster._carry_out
 
-        def latin(command: list[str], *rest: Any, **words: Any) -> Any:
-            return real(["--encoding=LATIN1" if word == "--encoding=UTF8" else word for word in command], *rest, **words)
+        def latin(self: Cluster, keeper: Keeper, command: Sequence[str]) -> tuple[int | None, str]:
+            return real(self, keeper, ["--encoding=LATIN1" if word == "--encoding=UTF8" else word for word in command])
 
-        patch.setattr(embedded.subprocess, "run", latin)
+        patch.setattr(Cluster, "_carry_out", latin)
         found = postgres.start(keeper, tmp_path_factory.mktemp("latin"), Durability.RELAXED)
     yield found
     found.stop()

@@ -64,6 +64,18 @@ def test_starts_are_the_unit_of_evidence() -> None:
     assert few.half_width is not None and few.half_width > 0.04
 
 
+def test_a_window_that_fails_in_its_settled_part_is_not_left_out() -> None:
+    """A server that answers the burst of each turn and then errors is slower, and not equal by the window in which it worked."""
+    works = WindowTally(1000, 0, 1.0, None, settled_ok=600, settled_s=0.6)
+    fails = WindowTally(100, 900, 1.0, None, settled_ok=0, settled_s=0.6)
+    some = [
+        WindowPair(number, place, "a", works, fails if place > 1 else works) for number in range(1, 7) for place in range(1, 5)
+    ]
+    decision = decide(some, 0.01)
+    assert decision.rate.word is DifferenceWord.SLOWER and decision.rate.ratio is not None
+    assert decision.rate.ratio.middle == pytest.approx(0.1 ** (3 / 4))
+
+
 def test_few_starts_call_nothing() -> None:
     """Below five starts every word is inconclusive, whatever the numbers."""
     decision = decide(pairs(0.5, 2.0, rounds=4), 0.01)

@@ -47,6 +47,7 @@ NAMES = {
     "catalog": "a look into the catalogue",
     "merged": "one statement in place of several",
     "lock": "a lock that is taken or let go of",
+    "hidden": "a prepared statement or a cursor by its name",
     "other": "a statement that no answer needs",
     "computed": "a declared one in which the database makes texts or JSON that the contract leaves to the server",
 }
@@ -60,6 +61,8 @@ COMPUTING = re.compile(
     r"|(?:row_|array_)?to_jsonb?|jsonb?_(?:object_?|array)?agg|jsonb?_(?:build_)?(?:object|array))\("
 )
 """A call with which a database makes a text or JSON of rows, in place of the server."""
+PREPARED = re.compile(r"\s*prepare\s+\S+?\s*(?:\([^)]*\)\s*)?\sas\s+", re.IGNORECASE)
+"""The beginning of a counted statement that was prepared by SQL: `pg_stat_statements` counts its executions by that text."""
 CONTROL = ("transaction", "reset", "lock")
 """These stand around a statement, and say nothing of whether it ran."""
 GAPS = ("idle", "idle in transaction", "Client:ClientRead")
@@ -79,6 +82,7 @@ KINDS = (
     ("reset", re.compile(r"discard|reset|set |close|unlisten|deallocate|show |select pg_advisory_unlock_all")),
     ("lock", re.compile(r"select pg_(?:try_)?advisory_(?:xact_)?(?:un)?lock|lock ")),
     ("ping", re.compile(r"(?:select ?\??|values ?\(\?\))?$")),
+    ("hidden", re.compile(r"(?:execute|fetch|move|declare) ")),
     ("catalog", re.compile(r".*\b(?:pg_catalog|pg_type|pg_attribute|pg_class|information_schema)\b")),
 )
 
@@ -281,7 +285,7 @@ def _returned_lines(workload: Workload, counts: Sequence[RequestCount], work: Da
         return min(need.rows_per_answer, sum(one.rows for one in need.tables.values()))
 
     if any(each(one.request.need) for one in counts) and work is not None and work.statements is not None:
-        rows = sum(one.rows for text, one in work.statements.items() if kind(normalise(text), workload) == DECLARED)
+        rows = sum(one.rows for text, one in work.statements.items() if kind(_counted(text), workload) == DECLARED)
         sentence = needs.words(counts, each, "row returned by the declared statements")
         if len(counts) == 1:
             sentence = f"at least {each(counts[0].request.need):g} rows returned by the declared statements for each good answer"
@@ -298,8 +302,13 @@ def _calls(work: DatabaseWork | None) -> Mapping[str, float] | None:
 def _summed(pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
     total: dict[str, float] = {}
     for text, value in pairs:
-        total[normalise(text)] = total.get(normalise(text), 0) + value
+        total[_counted(text)] = total.get(_counted(text), 0) + value
     return total
+
+
+def _counted(text: str) -> str:
+    """The normalised statement of a text that the database counts executions by."""
+    return normalise(text[found.end() :] if (found := PREPARED.match(text)) else text)
 
 
 # ---------------------------------------------------------------- what is sampled
@@ -314,17 +323,23 @@ def _work_samples(workload: Workload, database: DatabaseUse) -> dict[str, int]:
 
     Samples weigh time. So one that sleeps, waits for a lock or reads for long before the declared statement would hide that one.
     What an undeclared statement counts is the moments after it, and no more than as many in which it ran: it pays for answers
-    that come from elsewhere only where it takes little time.
+    that come from elsewhere only where it takes little time. A name alone tells nothing, where scans of tables do.
     """
-    found = {}
+    found, scans_tell = {}, database.work is not None and _scans_tell(workload)
     for text, doing in database.statements.items():
-        if (what := kind(text, workload)) in CONTROL:
+        if (what := kind(text, workload)) in CONTROL or what == "hidden" and scans_tell:
             continue
         after = sum(count for state, count in doing.items() if state in GAPS)
         count = sum(doing.values()) if what == DECLARED else after + min(after, doing.get("running", 0))
         if count:
             found[text] = count
     return found
+
+
+def _scans_tell(workload: Workload) -> bool:
+    """True if each request that declares statements declares scans of a table: these are counted, whatever the texts show."""
+    asking = [one.need for one in workload.requests if one.need.statements]
+    return all(any(table.scans for table in need.tables.values()) for need in asking)
 
 
 def _most_likely_share(workload: Workload, database: DatabaseUse, rules: Rules) -> float | None:

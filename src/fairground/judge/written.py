@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -120,11 +121,12 @@ def _late(probes: Sequence[Probe], patience_s: float) -> tuple[Finding, ...]:
 def counted_by(result: Result) -> int:
     """The good answers of a load that were given before the counts of its last moments were handed in.
 
-    Backends hand in what they count once a second. Left out are the last of the window's seconds, and what followed it.
+    Backends hand in what they count once a second. Left out are the last of the window's seconds, what followed it and, where the
+    window was shorter, as much of the warm-up before it as its rate gives.
     """
     counted = sum(one.ok for end, one in enumerate(result.seconds, 1) if end <= result.window_s - LATE_S)
-    late = result.completed_ok - counted
-    return max(0, result.done - late - (result.in_flight_end or 0))
+    late = (result.completed_ok - counted) * max(1.0, LATE_S / result.window_s if result.window_s else 1.0)
+    return max(0, result.done - math.ceil(late) - (result.in_flight_end or 0))
 
 
 def counted_in_turns(ends: Sequence[tuple[float, int]]) -> int:

@@ -33,8 +33,9 @@ class WindowTally:
         """Good answers a second of load, of the settled parts of its turns if it has some.
 
         The turns as a whole would give less than a window without breaks: their beginnings and ends leave connections idle.
+        Where no good answer came in the settled parts, they count nevertheless: a rate of 0 would leave the window out.
         """
-        if self.settled_s:
+        if self.settled_ok:
             return self.settled_ok / self.settled_s
         return self.ok / self.window_s if self.window_s else 0.0
 
